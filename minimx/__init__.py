@@ -5,8 +5,8 @@
 This is the front door: it re-exports, and where IPython runs it lets `%env` turn knobs.
 What every program needs is imported here: knobs, devices, memory, engine, records,
 arrays and the tape. All else is imported when it is first used: `mx.gluon` imports
-`minimx.gluon`. Inside the package nobody imports the front door; a module imports the
-module below that defines what it needs.
+`minimx.gluon`. Inside the package no module imports the front door; a module imports
+the module below that defines what it needs.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ _DEFINED_IN = {
 
 
 def _profile(_name: str, new: object, _old: object) -> None:
-    """MXNET_PROFILER_AUTOSTART acts whether or not somebody has used `mx.profiler`."""
+    """MXNET_PROFILER_AUTOSTART acts whether or not a program uses `mx.profiler`."""
     if new:
         _import_module("minimx.profiler")
 

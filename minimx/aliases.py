@@ -220,6 +220,6 @@ def unsupported(place: str, name: str, known: Iterable[str]) -> AttributeError:
     what = UNSUPPORTED.get(place, {}).get(name)
     if what is not None:
         return AttributeError(f"{place}.{name} is not in minimx yet ({what}).")
-    # Tools ask for names like __wrapped__ by the thousand; nobody misspells those.
+    # Tools ask for names like __wrapped__ by the thousand; those are not misspelt.
     meant = "" if name.startswith("__") else did_you_mean(name, known)
     return AttributeError(f"{place} has no {name!r}.{meant}")

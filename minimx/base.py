@@ -56,7 +56,8 @@ class _Library:
         """Say how many operators there are, and where their names begin.
 
         out_size, out_array: `ctypes.byref` of a c_uint and of a POINTER(c_char_p). The
-        names stay where they are until somebody asks again. Returns 0: it went well.
+        names stay where they are until they are asked for again. Returns 0: it went
+        well.
         """
         names = sorted(name.encode() for name in {*REGISTRY, *ALIASES})
         self._shown = (ctypes.c_char_p * len(names))(*names)

@@ -68,24 +68,31 @@ class Monitor:
         self.exes: list[Executor] = []
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """Note an array; what an executor calls."""
+        """Collect the statistic of an array, if this batch is due and the name matches.
+
+        Executors call it for every output.
+        """
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Executor) -> None:
-        """Watch an executor, besides those that are watched."""
+        """Watch an executor; those that were installed before stay watched."""
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 
     def tic(self) -> None:
-        """Before a batch: collect, if it is its turn."""
+        """Call before a batch: collect statistics of it, if it is due."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
         self.step += 1
 
     def toc(self) -> list[Stat]:
-        """After a batch: (batch, name, text) of all statistics; none between turns."""
+        """Call after a batch: [(batch, name, text)], empty if it was not due.
+
+        Adds the statistics of arguments and auxiliary states, and waits for all of
+        them.
+        """
         if not self.activated:
             return []
         for exe in self.exes:
@@ -96,17 +103,17 @@ class Monitor:
         found, self.queue = self.queue, []
         if self.sort:
             found.sort(key=lambda one: one[1])
-        return [(step, name, _words(stats)) for step, name, stats in found]
+        return [(step, name, _text_of(stats)) for step, name, stats in found]
 
     def toc_print(self) -> None:
-        """`toc`, to the log."""
+        """Call after a batch: write what `toc` returns to the root logger, as INFO."""
         import logging  # slow to import, and most programs log nothing
 
-        for step, name, words in self.toc():
-            logging.info("Batch: %7d %30s %s", step, name, words)
+        for step, name, text in self.toc():
+            logging.info("Batch: %7d %30s %s", step, name, text)
 
 
-def _words(stats: Any) -> str:
+def _text_of(stats: Any) -> str:
     arrays = stats if isinstance(stats, (list, tuple)) else [stats]
     numbers = [one.asnumpy() for one in arrays]
     return "".join(f"{one[0] if one.shape == (1,) else one}\t" for one in numbers)

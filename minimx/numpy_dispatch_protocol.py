@@ -38,11 +38,11 @@ _UFUNCS = """
 
 def _still_there(names: str) -> list[str]:
     def found(name: str) -> bool:
-        room: Any = onp
-        *rooms, last = name.split(".")
-        for part in rooms:
-            room = getattr(room, part)
-        return last in dir(room)
+        module: Any = onp
+        *modules, last = name.split(".")
+        for part in modules:
+            module = getattr(module, part)
+        return last in dir(module)
 
     return [name for name in names.split() if found(name)]
 

@@ -354,17 +354,17 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     types = [kind] * len(names)
     fields: dict[str, Any] = sheet.__dataclass_fields__  # type: ignore[attr-defined]
     names += fields
-    types += [_in_words(sheet, field) for field in fields.values()]
+    types += [_setting_text(sheet, field) for field in fields.values()]
     return OperatorArguments(len(names), names, types)
 
 
 _KINDS = {"bool": "boolean", "str": "string", "Shape": "Shape(tuple)"}
 
 
-def _in_words(sheet: type[Op], field: dataclasses.Field[Any]) -> str:
+def _setting_text(sheet: type[Op], field: dataclasses.Field[Any]) -> str:
     """What a setting may be, and whether it must be given."""
-    said = str(field.type).split(" | ")
-    kind = " or ".join(_KINDS.get(word, word) for word in said)
+    types = str(field.type).split(" | ")
+    kind = " or ".join(_KINDS.get(word, word) for word in types)
     if field.name in sheet.choices:
         kind = "{" + ", ".join(map(repr, sorted(sheet.choices[field.name]))) + "}"
     if field.default is dataclasses.MISSING:

@@ -207,7 +207,9 @@ class MXRecordIO:
         padding = -length & 3
         end = start + 8 + length + padding
         if end > self._size:  # asked first, so that no lie makes us allocate
-            self._size = os.fstat(self._file.fileno()).st_size  # somebody may write on
+            self._size = os.fstat(
+                self._file.fileno()
+            ).st_size  # another process may write on
             if end > self._size:
                 raise self._damage(start, f"{length} bytes of it do not follow")
         payload = self._file.read(length)

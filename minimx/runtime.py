@@ -82,7 +82,7 @@ class Features(dict[str, Feature]):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Whether a feature is there; raises MXNetError for a name nobody knows."""
+        """Whether a feature is there; raises MXNetError for an unknown name."""
         found = self.get(feature_name.upper())
         if found is None:
             hint = did_you_mean(feature_name, self)

@@ -13,6 +13,8 @@ import ast
 import io
 import subprocess
 import tokenize
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,9 @@ TOP = {
 }
 MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 60
+MOST_FILES = 20
+#: Folders that may hold more files: MXNet's public modules lie at the top of `minimx`.
+PUBLIC_NAMES = {"minimx"}
 #: By wing, its folders and modules, and its budget.
 WINGS = {
     "the core": ("core", 20_000),
@@ -39,7 +44,7 @@ WINGS = {
         11_200,
     ),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_420),
-    "tools": ("profiler monitor visualization test_utils commands tools", 9_530),
+    "tools": ("profiler monitor visualization test_utils commands tools", 8_470),
     "the rest": ("", 1_040),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}
@@ -102,6 +107,29 @@ def test_a_file_is_one_idea_and_a_function_one_screen(path: Path) -> None:
     assert source.count("\n") < MOST_LINES
     if not path.is_relative_to(ROOT / "tests"):  # a table of cases may be long
         assert long_functions(source) == []
+
+
+def full_folders(files: Iterable[Path]) -> dict[str, int]:
+    """Folders with more files of one kind than can be taken in at a glance."""
+    counts = Counter((short_name(file.parent), file.suffix) for file in files)
+    return {
+        f"{folder}/*{kind}": count
+        for (folder, kind), count in counts.items()
+        if count > MOST_FILES and folder not in PUBLIC_NAMES
+    }
+
+
+@pytest.mark.parametrize("room", ["minimx", "widgets"])
+@pytest.mark.parametrize("kind", ["py", "js"])
+def test_a_folder_holds_at_most_twenty_files_of_a_kind(room: str, kind: str) -> None:
+    assert full_folders((ROOT / room).rglob(f"*.{kind}")) == {}
+
+
+def test_a_full_folder_is_found() -> None:
+    files = [ROOT / "minimx" / "gluon" / f"{n}.py" for n in range(MOST_FILES + 1)]
+    assert full_folders(files) == {"minimx/gluon/*.py": MOST_FILES + 1}
+    assert full_folders(files[1:]) == {}
+    assert full_folders([ROOT / "minimx" / file.name for file in files]) == {}
 
 
 def wing(path: Path) -> str:

@@ -102,13 +102,16 @@ def init(
 
 
 def shutdown() -> None:
-    """Compute as before `init`. Trainers keep their scalers."""
+    """End what `init` began: operators compute in the types of their inputs (ours).
+
+    Trainers keep their loss scalers. Without `init` it does nothing.
+    """
     _state.mixer = _state.scaler = None
     scope.set_process((None, None))
 
 
 def is_active() -> bool:
-    """Whether operators compute in mixed precision."""
+    """Whether `init` is in force, in the whole process (ours), in `autocast` or not."""
     return _state.mixer is not None
 
 

@@ -174,7 +174,7 @@ def _fits(op: Op, specs: Sequence[Any]) -> bool:
 
 
 class SymbolMixer:
-    """Writes conversions down in front of symbols, whose types nobody knows yet."""
+    """Writes conversions down in front of symbols, whose types are not known yet."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules

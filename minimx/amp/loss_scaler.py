@@ -102,7 +102,10 @@ class LossScaler:
         return overflow
 
     def begin(self) -> float:
-        """Let gradients of losses be multiplied by the scale, until the next look."""
+        """Put the scale in force for loss outputs; returns it.
+
+        Waits for pushed operations first if loss outputs used another scale.
+        """
         if loss_scale.used and loss_scale.now != self._loss_scale:
             nd.waitall()  # those on their way look up the scale that they began with
         loss_scale.now = self._loss_scale
@@ -125,19 +128,26 @@ class LossScaler:
         self._finite = found
 
     def wait_and_update(self) -> bool:
-        """Whether there is an overflow in what `launch_check_overflow` began with."""
+        """Whether gradients overflowed in what `launch_check_overflow` looked at.
+
+        Waits for the result, and calls `update` with it.
+        """
         found, self._finite = self._finite, None
         overflow = found is not None and not found.asscalar()
         loss_scale.now = 1.0  # the gradients are here; later losses are not scaled
         return self.update(overflow)
 
     def has_overflow(self, params: Iterable[Any]) -> bool:
-        """Look for overflow in gradients, and decide on the scale."""
+        """Whether a gradient of the parameters is not finite, on the first device.
+
+        params: gluon parameters; those with `grad_req="null"` are left out. Waits for
+        the gradients, and calls `update`.
+        """
         self.launch_check_overflow(params)
         return self.wait_and_update()
 
     def overflows(self, gradients: Iterable[Any]) -> bool:
-        """The same for arrays of gradients, of one device."""
+        """`has_overflow` for gradients that are NDArrays of one device."""
         self._look(gradients)
         return self.wait_and_update()
 

@@ -6,7 +6,7 @@ counting is one operation for each of the three, handed to the engine like any o
 and its result is read a step later, so that training never waits for it. A step that
 the loss scaler skips is always looked at: its gradients say what overflowed.
 
-Nothing is counted while nobody records.
+Nothing is counted while no record runs.
 """
 
 from __future__ import annotations

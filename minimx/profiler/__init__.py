@@ -67,19 +67,26 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Start (`run`) or stop profiling (`stop`); the records are kept for `dump`."""
+    """Start (`run`) or stop profiling (`stop`); the records are kept for `dump`.
+
+    Either ends a pause. A stop without a run warns (`ProfilerWarning`). Raises
+    `ProfilerError` for another state, and for `profile_process="server"`.
+    """
     _this_process(profile_process)
     profiler.set_state(state)
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Leave out what follows, until `resume`."""
+    """Record nothing from here on, until `resume`; the state stays `run`.
+
+    Raises `ProfilerError` for `profile_process="server"`.
+    """
     _this_process(profile_process)
     profiler.pause(True)
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Go on after `pause`."""
+    """Record again after `pause`. Raises `ProfilerError` as `pause` does."""
     _this_process(profile_process)
     profiler.pause(False)
 

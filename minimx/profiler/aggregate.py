@@ -152,13 +152,14 @@ class Aggregate:
 
         Raises `ProfilerError` for words that `dumps` does not know.
         """
-        for said, value, words in (
+        for option, value, choices in (
             ("format", style, ("table", "json")),
             ("sort_by", sort_by, tuple(ORDERS)),
         ):
-            if value not in words:
+            if value not in choices:
                 raise ProfilerError(
-                    f"profiler.dumps: {said}={value!r}; there are {', '.join(words)}."
+                    f"profiler.dumps: {option}={value!r}; there are "
+                    f"{', '.join(choices)}."
                 )
         key = ORDERS[sort_by]
         parts = [

@@ -57,7 +57,7 @@ BLOCKS: Final = {
 
 
 class Rows:
-    """Rows that become arrays now and then, so that many of them need little room."""
+    """Rows that become arrays now and then, so that many of them need little memory."""
 
     def __init__(self, columns: dict[str, str]) -> None:
         self.dtype = np.dtype(list(columns.items()))
@@ -228,15 +228,15 @@ class Gathered:
 
     def _counter(self, event: Event) -> None:
         name, ts = event["name"], event["ts"]
-        told = {k: v for k, v in _args(event).items() if is_number(v)}
-        if not told:
+        numbers = {k: v for k, v in _args(event).items() if is_number(v)}
+        if not numbers:
             self.left_out["counters that tell no number"] += 1
         elif event.get("cat") == STORAGE and name.startswith(MEMORY):
             device = self.text(place_of(name.removeprefix(MEMORY)))
-            self.levels.add(ts, device, max(0, sum(told.values())))
+            self.levels.add(ts, device, max(0, sum(numbers.values())))
         else:
-            for key, value in told.items():
-                title = name if len(told) == 1 else f"{name}: {key}"
+            for key, value in numbers.items():
+                title = name if len(numbers) == 1 else f"{name}: {key}"
                 self._add_mark(event, "value", "counter", title, value)
 
     def _mark(self, event: Event) -> None:

@@ -3,10 +3,10 @@
     "Attribute Name","Requested Size","Device","Actual Size","Reuse?"
     "model:forward:dot","1024","0","4096","0"
 
-One row for each block that is on loan when the profile is dumped, by name; a name is
+One row for each block that is in use when the profile is dumped, by name; a name is
 the scope (layers and `profiler.scope`) and the operator that asked. Sizes are bytes,
-reuse says that an idle block of the pool was used again. MXNet leaves out what was lent
-before the profiler ran; here it is listed.
+reuse says that an idle block of the pool was used again. MXNet leaves out what was
+allocated before the profiler ran; here it is listed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _gpu: Final = re.compile(r"gpu\((\d+)\)").fullmatch
 
 
 class GpuMemory:
-    """The loans of all GPUs, followed row by row."""
+    """What is in use on all GPUs, followed row by row."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.seen = False  # whether a GPU lent anything at all
+        self.seen = False  # whether anything was allocated on a GPU
         self._rows: dict[tuple[int, int], tuple[str, int, int, int, int]] = {}
 
     def add(self, batch: Batch) -> None:

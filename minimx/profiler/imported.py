@@ -1,4 +1,4 @@
-"""A trace as a record: what somebody's profiler wrote, for every view of ours.
+"""A trace as a record: what any profiler wrote, for every view of ours.
 
     record = mx.profiler.load("trace.json.gz")
     EngineTimeline(record)
@@ -39,7 +39,7 @@ DEPENDENCIES: Final = ("RAW", "WAR", "WAW")
 OTHERS: Final = "other threads"
 MODULE: Final = "nn.Module: "  # PyTorch's slices of layers
 #: What names tell about the phase of training, where the trace itself does not.
-TELLING: Final = (
+PHASE_PATTERNS: Final = (
     ("update", re.compile(r"Optimizer\.step|_update$")),
     ("backward", re.compile(r"[Bb]ackward|autograd::engine")),
     ("data", re.compile(r"DataLoader")),
@@ -75,8 +75,8 @@ def load(path: str | os.PathLike[str]) -> Record:
             "the program that wrote it made a mistake."
         ) from trouble
     if found.left_out:
-        words = ", ".join(f"{n:,} {what}" for what, n in found.left_out.items())
-        warnings.warn(f"{path}: not taken over: {words}.", ProfilerWarning, 2)
+        left_out = ", ".join(f"{n:,} {what}" for what, n in found.left_out.items())
+        warnings.warn(f"{path}: not taken over: {left_out}.", ProfilerWarning, 2)
     return record
 
 
@@ -267,9 +267,9 @@ class _Importer:
             return
         hints: dict[int, tuple[int, int]] = {}
         for name in np.unique(ops["name"]).tolist():
-            words = (phase for phase, said in TELLING if said.search(texts[name]))
+            fitting = (p for p, wanted in PHASE_PATTERNS if wanted.search(texts[name]))
             layer = texts[name].removeprefix(MODULE)
-            phase = number(next(words, ""))
+            phase = number(next(fitting, ""))
             hints[name] = phase, 0 if layer == texts[name] else number(layer)
         phases: list[int] = []
         layers: list[int] = []
@@ -373,25 +373,25 @@ class _Importer:
         return number(usual), number(word)
 
     def _memory(self, ops: Array) -> Array:
-        """Rows of `mem`, with a number of its own for each loan."""
+        """Rows of `mem`, with a number of its own for each allocation."""
         rows = [*self._from_levels(), *self._from_blocks()]
         rows.sort(key=lambda row: row[0])
         return np.array(rows, dtype_of("mem"))
 
     def _from_levels(self) -> list[tuple[int, ...]]:
-        """A counter tells sums; so what it lost was lent in pieces that it gained."""
+        """A counter gives sums; what it lost was allocated in the pieces it gained."""
         number = self.strings.number
         alloc, free = number("alloc"), number("free")
         about = number(""), number(""), number("other"), number("temporary")
         rows: list[tuple[int, ...]] = []
         held: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self.loans = 0
+        self.allocations = 0
 
         def allocate(t: int, device: int, nbytes: int) -> None:
-            self.loans += 1
-            held[device].append((nbytes, self.loans))
-            loan = self.loans, nbytes, nbytes, 0
-            rows.append((t, 0, alloc, device, *loan, *about))
+            self.allocations += 1
+            held[device].append((nbytes, self.allocations))
+            block_facts = self.allocations, nbytes, nbytes, 0
+            rows.append((t, 0, alloc, device, *block_facts, *about))
 
         for level in self.levels[np.argsort(self.levels["ts"], kind="stable")]:
             t, device = self._ns(float(level["ts"])), int(level["device"])
@@ -422,10 +422,11 @@ class _Importer:
                 row = self.by_row[self.nested.order[place]]
                 op, who = int(row["op"]), (row["name"], row["layer"], row["phase"])
             if nbytes >= 0:
-                self.loans += 1
-                loan = self.loans, nbytes, nbytes, key[1], *map(int, who), temporary
-                held[key] = loan
-                rows.append((t, op, alloc, key[0], *loan))
+                self.allocations += 1
+                facts = self.allocations, nbytes, nbytes, key[1]
+                block_facts = *facts, *map(int, who), temporary
+                held[key] = block_facts
+                rows.append((t, op, alloc, key[0], *block_facts))
             elif key in held:
                 rows.append((t, op, free, key[0], *held.pop(key)))
             else:

@@ -51,19 +51,22 @@ class Domain:
         return f"Domain({self.name!r})"
 
     def new_task(self, name: str) -> Task:
-        """A task of this domain."""
+        """A `Task` of this domain; it starts with `start()` or `with`."""
         return Task(self, name)
 
     def new_frame(self, name: str) -> Frame:
-        """A frame of this domain."""
+        """A `Frame` of this domain; it starts with `start()` or `with`."""
         return Frame(self, name)
 
     def new_counter(self, name: str, value: float | None = None) -> Counter:
-        """A counter of this domain."""
+        """A `Counter` of this domain. value: where it starts; 0, unrecorded, without.
+
+        Raises `ProfilerError` for a value that is no number.
+        """
         return Counter(self, name, value)
 
     def new_marker(self, name: str) -> Marker:
-        """A marker of this domain."""
+        """A `Marker` of this domain; each call of `mark()` records a moment."""
         return Marker(self, name)
 
 
@@ -79,7 +82,10 @@ class _Stretch:
         self._begun = False
 
     def start(self) -> None:
-        """It begins now. Raises `ProfilerError` if it has begun."""
+        """Record that it begins now; nothing while the profiler does not run.
+
+        Raises `ProfilerError` if it has begun and not ended.
+        """
         if self._begun:
             raise ProfilerError(
                 f"{self!r}.start: it has started and not stopped. Stop it first, or "
@@ -89,7 +95,10 @@ class _Stretch:
         mark("start", self._kind, self._domain, self.name, self._number)
 
     def stop(self) -> None:
-        """It ends now. Raises `ProfilerError` if it has not begun."""
+        """Record that it ends now; nothing while the profiler does not run.
+
+        Raises `ProfilerError` if it has not begun.
+        """
         if not self._begun:
             raise ProfilerError(f"{self!r}.stop: it has not started. Start it first.")
         self._begun = False
@@ -161,7 +170,7 @@ class Counter:
             self.set_value(value)
 
     def set_value(self, value: float) -> None:
-        """It is so much now. Raises `ProfilerError` for what is no number."""
+        """Set and record the value. Raises `ProfilerError` for what is no number."""
         if not isinstance(value, Number):
             raise ProfilerError(
                 f"Counter({self.name!r}).set_value({value!r}): give a number."
@@ -170,11 +179,17 @@ class Counter:
         mark("value", "counter", self._domain, self.name, value=value)
 
     def increment(self, delta: float = 1) -> None:
-        """It goes up."""
+        """Add `delta` and record the sum; `counter += delta` does the same.
+
+        Raises `ProfilerError` if the sum is no number.
+        """
         self.set_value(self.value + delta)
 
     def decrement(self, delta: float = 1) -> None:
-        """It goes down."""
+        """Subtract `delta` and record the rest; `counter -= delta` does the same.
+
+        Raises `ProfilerError` if the rest is no number.
+        """
         self.set_value(self.value - delta)
 
     def __iadd__(self, delta: float) -> Self:
@@ -193,7 +208,7 @@ class Counter:
 
 
 class Marker:
-    """A moment."""
+    """A moment of a program, as a vertical mark in the trace."""
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.name = name

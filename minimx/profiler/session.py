@@ -31,7 +31,7 @@ from minimx.profiler.trace import SOURCE, Trace
 from minimx.profiler.writer import Writer
 
 #: So many rows of each kind wait at most; older ones are lost, and counted.
-ROOM: Final = 1_000_000
+CAPACITY: Final = 1_000_000
 
 
 class ProfilerWarning(UserWarning):
@@ -43,7 +43,7 @@ class Profile:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.record = Record(ROOM, calls=True)
+        self.record = Record(CAPACITY, calls=True)
         self.record.start()
         self.trace = Trace(settings, self.record.conditions.t_start)
         self.sums = Aggregate(settings)
@@ -124,7 +124,7 @@ class Profile:
     def _tell_of_losses(self, rows: int) -> None:
         self.lost += rows
         warnings.warn(
-            f"The profiler lost {rows:,} events: more than {ROOM:,} of a kind came "
+            f"The profiler lost {rows:,} events: more than {CAPACITY:,} of a kind came "
             "between two looks. Keep continuous_dump on with a shorter dump_period, or "
             "profile a shorter stretch.",
             ProfilerWarning,
@@ -275,7 +275,7 @@ def _knob_turned(name: str, new: Any, old: Any) -> None:
 
 
 def _at_exit() -> None:
-    """A profile that nobody dumped is not lost."""
+    """A profile that was not dumped is not lost."""
     if profiler.profile is not None and profiler.state == "run":
         profiler.dump(finished=True)
 

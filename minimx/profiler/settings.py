@@ -67,7 +67,7 @@ _ALIASES = {"file_name": "filename"}
 def checked(**given: Any) -> Settings:
     """The settings that keywords ask for; what is not named has its default.
 
-    Raises `ProfilerError` for a name that nobody knows and a value that cannot be.
+    Raises `ProfilerError` for an unknown name and a value that cannot be.
     """
     known = {each.name: each for each in fields(Settings)}
     found: dict[str, Any] = {}

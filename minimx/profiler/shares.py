@@ -118,11 +118,11 @@ def lanes(
     queues: dict[str, list[int]] = {}
     for number in sorted(numbers, key=lambda n: worker[n]):
         queues.setdefault(worker[number].rpartition("/")[0], []).append(number)
-    for members in queues.values():
-        mine = np.flatnonzero(np.isin(ops["worker"], members))
-        alone = all(worker[number] == PUSHER for number in members)
+    for lanes_of_queue in queues.values():
+        mine = np.flatnonzero(np.isin(ops["worker"], lanes_of_queue))
+        alone = all(worker[number] == PUSHER for number in lanes_of_queue)
         ruled = _Queue(ops[mine], calls, span, alone)
-        for number in members:
+        for number in lanes_of_queue:
             own = mine[ops["worker"][mine] == number]
             found.append(_worker(worker[number], ops[own], kind[own], ruled, span))
     return found
@@ -208,8 +208,8 @@ class Calls:
         self._span = span
         names = present(rows["name"])
 
-        def those(words: tuple[str, ...]) -> Array:
-            fitting = [n for n in names if texts[n].startswith(words)]
+        def those(called: tuple[str, ...]) -> Array:
+            fitting = [n for n in names if texts[n].startswith(called)]
             return np.isin(rows["name"], fitting)
 
         self._which = {

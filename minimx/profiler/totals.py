@@ -4,7 +4,7 @@
     print(found)                         the tables as text
     found.lanes, found.operators, found.modules, found.memory, found.notes
 
-What the record does not know is said in `notes`, not guessed.
+What the record does not know is stated in `notes`, not guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from minimx.profiler import roofs
 from minimx.profiler.roofs import Roof
 from minimx.profiler.shares import BUCKETS, Calls, LaneShares, Span, lanes, present
 from minimx.profiler.work import Module, OperatorWork, kinds, modules, operators, pieces
-from minimx.tools.record_curves import memory_curve, on_loan
+from minimx.tools.record_curves import allocated_after, memory_curve
 
 #: Rows of the table of operators, and of blocks, in text.
 SHOWN: Final = 15
@@ -184,7 +184,7 @@ def _peak(mem: Array, texts: Sequence[str], span: Span, complete: bool) -> Peak:
     curve = memory_curve(mem, strings, complete=complete)
     if not len(curve.t):
         return Peak(0, 0, {}, {}, {})
-    rows = mem[on_loan(mem, strings, curve.at_peak)]
+    rows = mem[allocated_after(mem, strings, curve.at_peak)]
     blocks: dict[tuple[str, str], int] = {}
     keys = rows["layer"].astype(np.int64) * (len(texts) + 1) + rows["category"]
     for key in np.unique(keys).tolist():
@@ -285,8 +285,8 @@ def _operators_text(found: Overview) -> str:
             + [f"{each.bandwidth / 1e9:,.2f}", "" if part is None else _percent(part)]
             + [each.bound]
         )
-    said = "; ".join(map(str, found.roofs))
-    title = "Operators" + (f", under the roof {said}" if said else "")
+    roof_names = "; ".join(map(str, found.roofs))
+    title = "Operators" + (f", under the roof {roof_names}" if roof_names else "")
     return _table(title, heads, rows)
 
 

@@ -57,7 +57,7 @@ class Trace:
         self.settings = settings
         self.begun = begun
         self.texts: list[str] = []
-        self.levels: dict[str, int] = {}  # bytes on loan, by device
+        self.levels: dict[str, int] = {}  # bytes in use, by device
         self._pids: dict[str, int] = {}
         self._tids: dict[tuple[int, str], int] = {}
         self._places: dict[int, tuple[int, int, int, int]] = {}

@@ -19,7 +19,7 @@ from minimx.profiler.shares import KINDS, covered, present
 
 #: Operations per byte above which arithmetic is taken to be what takes the time.
 RIDGE: Final = 8
-#: What nobody's layer is.
+#: The layer of work outside of blocks.
 NO_LAYER: Final = ""
 
 Roofs = Callable[[str, str], Roof | None]  # by device and dtype
@@ -31,7 +31,7 @@ class OperatorWork:
 
     ns: their time; guessed: how much of it is a share of what joined operations took.
     flops, nbytes: what their data sheets declare. op: the longest call. roof: of that
-    device and type, or None where nobody knows it.
+    device and type, or None where it is not known.
     """
 
     name: str

@@ -54,7 +54,7 @@ class Writer:
         return count
 
     def _restore(self) -> None:
-        """Make the file end where it ended before; it shrinks, so there is room."""
+        """Make the file end where it ended before; that needs no disk space."""
         try:
             with self.path.open("r+b") as file:
                 file.truncate(self._end)

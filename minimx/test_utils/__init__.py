@@ -159,7 +159,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Tests that begin with `from mxnet.test_utils import *` go on to write `mx.nd`. The
-    # front door is open by then, but nobody inside may import it.
+    # front door is open by then, but no module inside may import it.
     if name == "mx":
         return sys.modules["minimx"]
     raise AttributeError(f"mx.test_utils has no {name!r}.")

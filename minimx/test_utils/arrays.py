@@ -27,21 +27,30 @@ def _from(allow_zero_size: bool) -> int:
 def rand_shape_2d(
     dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """A shape of two axes, none longer than asked for."""
+    """A random shape (m, n) with m ≤ dim0 and n ≤ dim1.
+
+    allow_zero_size: axes may be 0 long; otherwise they are 1 long at least.
+    """
     return _shape([dim0, dim1], allow_zero_size)
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """A shape of three axes, none longer than asked for."""
+    """A random shape of three axes, none longer than `dim0`, `dim1`, `dim2`.
+
+    allow_zero_size: as for `rand_shape_2d`.
+    """
     return _shape([dim0, dim1, dim2], allow_zero_size)
 
 
 def rand_shape_nd(
     num_dim: int, dim: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """A shape of `num_dim` axes, none longer than `dim`."""
+    """A random shape of `num_dim` axes, none longer than `dim`.
+
+    allow_zero_size: as for `rand_shape_2d`.
+    """
     return _shape([dim] * num_dim, allow_zero_size)
 
 
@@ -51,12 +60,15 @@ def _shape(longest: Sequence[int], allow_zero_size: bool) -> tuple[int, ...]:
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """A place (x, y) in a rectangle; the upper bounds are outside."""
+    """Random whole numbers (x, y), with x_low ≤ x < x_high and y_low ≤ y < y_high."""
     return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
 
 
 def random_arrays(*shapes: tuple[int, ...]) -> Any:
-    """NumPy arrays of standard normal numbers: one, or a list of them."""
+    """NumPy arrays of `default_dtype` with standard normal numbers, one per shape.
+
+    Returns the array itself for one shape, else a list.
+    """
     made = [
         np.asarray(np.random.standard_normal(shape), default_dtype())
         for shape in shapes
@@ -67,13 +79,20 @@ def random_arrays(*shapes: tuple[int, ...]) -> Any:
 def random_uniform_arrays(
     *shapes: tuple[int, ...], low: float = 0.0, high: float = 1.0, dtype: Any = None
 ) -> list[Array]:
-    """A list of NumPy arrays of numbers drawn evenly from [low, high)."""
+    """A list of NumPy arrays, one per shape, uniform in [low, high).
+
+    dtype: `default_dtype` if not given.
+    """
     kind = default_dtype() if dtype is None else dtype
     return [np.asarray(np.random.uniform(low, high, s)).astype(kind) for s in shapes]
 
 
 def random_sample(population: MutableSequence[Any], k: int) -> Any:
-    """`k` elements of a sequence, in random order, none of them twice."""
+    """`k` elements of a sequence, in random order, each at most once.
+
+    Returns a sequence of the same kind; `population` stays as it is. Raises
+    `ArgumentError` for more elements than there are.
+    """
     if not 0 <= k <= len(population):
         raise ArgumentError(
             f"random_sample: {k} of {len(population)} elements cannot be drawn."
@@ -117,26 +136,26 @@ def rand_ndarray(
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
-    """A matrix whose rows hold their own number."""
+    """An NDArray (rows, columns) in which every element is the number of its row."""
     column = arange(0, rows, dtype=dtype).reshape(rows, 1)
     found: NDArray = column.broadcast_to(shape=(rows, columns))
     return found
 
 
 def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
-    """The numbers from 0 to `size` - 1."""
+    """An NDArray (size,) of the numbers from 0 to `size` - 1."""
     found: NDArray = arange(0, size, dtype=dtype)
     return found
 
 
 def get_identity_mat(size: int) -> NDArray:
-    """The identity matrix."""
+    """The identity matrix, a float32 NDArray (size, size)."""
     found: NDArray = zeros((size, size))
     found[:] = array(np.eye(size))
     return found
 
 
 def get_identity_mat_batch(size: int) -> NDArray:
-    """Two identity matrices, (2, size, size)."""
+    """Two identity matrices, a float32 NDArray (2, size, size)."""
     found: NDArray = array(np.stack([np.eye(size)] * 2))
     return found

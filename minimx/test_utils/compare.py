@@ -24,18 +24,24 @@ Array = Any
 
 
 def as_numpy(x: Any) -> Array:
-    """The numbers of any kind of array, as a plain NumPy array."""
+    """The numbers of an NDArray, a NumPy array or a number, as a NumPy array.
+
+    Waits for an NDArray and copies it; NumPy arrays are returned themselves.
+    """
     found = x.asnumpy() if hasattr(x, "asnumpy") else x
     return np.asarray(found)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same shape and the same numbers."""
+    """Whether two arrays have equal shapes and equal numbers; NaN equals nothing."""
     return bool(np.array_equal(as_numpy(a), as_numpy(b)))
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Whether two arrays are the same memory: what is written to one shows in both."""
+    """Whether two NDArrays share their memory: a write to one shows in both.
+
+    Adds 1 to `array1` for a moment, and restores it.
+    """
     before = array1.copy()
     array1[:] += 1
     shared = same(array1, array2)
@@ -51,7 +57,12 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Whether |a - b| ≤ atol + rtol·|b| everywhere; 1e-5 and 1e-20 if not given."""
+    """Whether |a - b| ≤ atol + rtol·|b| everywhere.
+
+    rtol, atol: 1e-5 and 1e-20 if not given. equal_nan: two NaNs are equal.
+    use_broadcast: whether shapes may differ and broadcast; off, such raise
+    AssertionError.
+    """
     a, b = as_numpy(a), as_numpy(b)
     if not use_broadcast:
         _same_shape(a, b)
@@ -81,13 +92,13 @@ def assert_almost_equal(
         np.testing.assert_equal(a, b)
     elif not np.allclose(a, b, rtol, atol, equal_nan):
         wrong = ~np.isclose(a, b, rtol, atol, equal_nan)
-        raise AssertionError(_lesson(a, b, wrong, rtol, atol, names, mismatches[0]))
+        raise AssertionError(_mismatch(a, b, wrong, rtol, atol, names, mismatches[0]))
 
 
 def assert_allclose(
     a: Any, b: Any, rtol: float = 1e-7, atol: float = 0, equal_nan: bool = True
 ) -> None:
-    """Like `assert_almost_equal`, with NumPy's strict tolerances."""
+    """Like `assert_almost_equal`, with the tolerances of `numpy.testing`."""
     assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
@@ -101,7 +112,10 @@ def assert_almost_equal_with_err(
     equal_nan: bool = False,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Raise unless at most the share `etol` of the elements is further apart."""
+    """Raise AssertionError if more than the share `etol` of elements is too far apart.
+
+    The rest is as for `assert_almost_equal`, which it is for `etol=0`.
+    """
     share = get_etol(etol)
     if share <= 0:
         assert_almost_equal(a, b, rtol, atol, names, equal_nan, mismatches=mismatches)
@@ -110,7 +124,7 @@ def assert_almost_equal_with_err(
     a, b = as_numpy(a), as_numpy(b)
     wrong = ~np.isclose(a, b, rtol, atol, equal_nan)
     if wrong.mean() > share:
-        raise AssertionError(_lesson(a, b, wrong, rtol, atol, names, mismatches[0]))
+        raise AssertionError(_mismatch(a, b, wrong, rtol, atol, names, mismatches[0]))
 
 
 def assert_almost_equal_ignore_nan(
@@ -120,7 +134,10 @@ def assert_almost_equal_ignore_nan(
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """Like `assert_almost_equal`; where either is NaN, nothing is compared."""
+    """Like `assert_almost_equal`; where either is NaN, nothing is compared.
+
+    Raises AssertionError for a difference elsewhere.
+    """
     a, b = as_numpy(a), as_numpy(b)
     missing = np.isnan(a) | np.isnan(b)
     a, b = np.where(missing, 0, a), np.where(missing, 0, b)
@@ -133,7 +150,10 @@ def assert_exception(
     *args: Any,
     **kwargs: Any,
 ) -> None:
-    """Raise AssertionError unless `f(*args, **kwargs)` raises `exception_type`."""
+    """Raise AssertionError unless `f(*args, **kwargs)` raises `exception_type`.
+
+    An exception of another type comes out as it is.
+    """
     try:
         f(*args, **kwargs)
     except exception_type:
@@ -147,7 +167,10 @@ def assert_exception(
 def compare_ndarray_tuple(
     t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolerance = None
 ) -> None:
-    """Compare arrays, or (nested) tuples of them; None on one side is skipped."""
+    """Compare two arrays, or nested tuples of them, with `assert_almost_equal`.
+
+    None on either side matches anything; tuples of different lengths raise ValueError.
+    """
     if t1 is None or t2 is None:
         return
     if isinstance(t1, (tuple, list)):
@@ -162,7 +185,7 @@ def _same_shape(a: Array, b: Array) -> None:
         raise AssertionError(f"the shapes differ: a has {a.shape}, b has {b.shape}")
 
 
-def _lesson(
+def _mismatch(
     a: Array,
     b: Array,
     wrong: Array,

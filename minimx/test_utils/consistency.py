@@ -57,8 +57,8 @@ def check_consistency(
             f"{names}. Give the nodes names of your own."
         )
     executors = [
-        s.simple_bind(grad_req=grad_req, **words)
-        for s, words in zip(symbols, ctx_list, strict=True)
+        s.simple_bind(grad_req=grad_req, **settings)
+        for s, settings in zip(symbols, ctx_list, strict=True)
     ]
     begin = _Beginning(scale, use_uniform, rand_type, arg_params, aux_params)
     for executor in executors:
@@ -102,7 +102,7 @@ class _Beginning:
         return found.astype(self.dtype)
 
     def fill(self, executor: Executor, first: Executor, zero_grads: bool) -> None:
-        """Write them into an executor; what nobody gave is drawn for the first."""
+        """Write them into an executor; what is not given is drawn for the first."""
         for name, target in sorted(first.arg_dict.items()):
             if name not in self.args:
                 self.args[name] = self.draw(target.shape)

@@ -92,7 +92,11 @@ class DummyIter(DataIter):
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
-    """Fetch a zip archive into a folder, and unpack it there."""
+    """Download a zip archive into a folder, unless it is there, and unpack it.
+
+    data_dir: made if missing. data_origin_name: the archive's name in it. Raises
+    `DataError` for a damaged archive.
+    """
     path = _fetched(data_dir, url, data_origin_name)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -104,7 +108,10 @@ def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
 def get_bz2_data(
     data_dir: str, data_name: str, url: str, data_origin_name: str
 ) -> None:
-    """Fetch a file packed with bzip2 into a folder, and unpack it as data_name."""
+    """Download a bzip2 file into a folder and unpack it there as `data_name`.
+
+    Does nothing if `data_name` is there. Raises `DataError` for a damaged file.
+    """
     target = os.path.join(data_dir, data_name)
     if os.path.exists(target):
         return
@@ -129,7 +136,10 @@ _DATA = "http://data.mxnet.io/mxnet/data/"
 
 
 def get_mnist_ubyte() -> None:
-    """See to it that the files of MNIST lie in the folder data, unpacked."""
+    """Download MNIST's four files to `data/`, unless all are there.
+
+    Raises `DataError` for a damaged archive.
+    """
     kinds = ("images-idx3-ubyte", "labels-idx1-ubyte")
     names = [f"data/{part}-{kind}" for part in ("train", "t10k") for kind in kinds]
     if not all(os.path.exists(name) for name in names):
@@ -137,7 +147,10 @@ def get_mnist_ubyte() -> None:
 
 
 def get_cifar10() -> None:
-    """See to it that the records of CIFAR-10 lie in the folder data/cifar."""
+    """Download CIFAR-10's two record files to `data/cifar/`, unless both are there.
+
+    Raises `DataError` for a damaged archive.
+    """
     names = [f"data/cifar/{name}" for name in ("train.rec", "test.rec")]
     if not all(os.path.exists(name) for name in names):
         get_zip_data("data", _DATA + "cifar10.zip", "cifar10.zip")

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def default_context() -> Device:
-    """The device that arrays are made on now."""
+    """The device on which this thread makes arrays if none is given."""
     return current_device()
 
 
@@ -31,17 +31,17 @@ default_device = default_context
 
 
 def set_default_context(ctx: DeviceLike) -> None:
-    """Make arrays on another device from now on, in this thread."""
+    """Make arrays on another device from now on, in this thread, if none is given."""
     set_default_device(ctx)
 
 
 def default_dtype() -> Any:
-    """The element type of test data."""
+    """The element type of test data: float32, as in MXNet."""
     return np.float32
 
 
 def list_gpus() -> range:
-    """The numbers of the GPUs that there are."""
+    """The numbers of the GPUs that there are, simulated ones included."""
     return range(num_gpus())
 
 

@@ -134,9 +134,9 @@ def _requested(sym: Symbol, grad_nodes: Any) -> dict[str, str]:
 
 def _weighed(sym: Symbol) -> Symbol:
     """A loss: the output times random numbers."""
-    room: Any = symbol
-    weights = room.Variable(_PROJECTION)
+    whole: Any = symbol
+    weights = whole.Variable(_PROJECTION)
     if hasattr(sym, "as_nd_ndarray"):
         sym = sym.as_nd_ndarray()
-    found: Symbol = room.make_loss(sym * weights)
+    found: Symbol = whole.make_loss(sym * weights)
     return found

@@ -14,7 +14,10 @@ Array = Any
 
 
 def assign_each(the_input: Array, function: Callable[[Any], Any] | None) -> Array:
-    """The array with `function` applied to each element, one by one."""
+    """A NumPy array with `function` applied to each element, as float64.
+
+    Without a function it is a copy, in the type of the input.
+    """
     if function is None:
         return np.array(the_input)
     return np.vectorize(function, otypes=[float])(the_input)
@@ -23,7 +26,11 @@ def assign_each(the_input: Array, function: Callable[[Any], Any] | None) -> Arra
 def assign_each2(
     input1: Array, input2: Array, function: Callable[[Any, Any], Any] | None
 ) -> Array:
-    """`function` applied to the elements of two arrays, pair by pair."""
+    """A NumPy array of `function(x, y)` for the elements of two arrays, as float64.
+
+    Without a function it is a copy of the first. Raises `ArgumentError` for different
+    shapes.
+    """
     if function is None:
         return np.array(input1)
     if input1.shape != input2.shape:
@@ -39,7 +46,11 @@ def np_reduce(
     keepdims: bool,
     numpy_reduce_func: Callable[..., Array],
 ) -> Array:
-    """A reduction of NumPy's over several axes, one after the other."""
+    """Reduce a NumPy array over several axes, one after the other, the last first.
+
+    axis: None for all; negative ones count from the end. numpy_reduce_func: called with
+    `axis=`, such as `numpy.sum`.
+    """
     if axis is None:
         axes = list(range(dat.ndim))
     else:
@@ -58,7 +69,11 @@ def _axes(dat: Array) -> list[tuple[int, int]]:
 
 
 def collapse_sum_like(a: Array, shape: tuple[int, ...]) -> Array:
-    """Sum over the axes along which an array of `shape` was stretched to become `a`."""
+    """Sum over the axes along which an array of `shape` was broadcast to become `a`.
+
+    Returns an array of `shape`: the gradient of broadcasting. Raises `ArgumentError` if
+    `shape` does not broadcast to `a.shape`.
+    """
     if prod(shape) == 0 or a.size == 0:
         return np.zeros(shape, a.dtype)
     extra = a.ndim - len(shape)
@@ -70,7 +85,7 @@ def collapse_sum_like(a: Array, shape: tuple[int, ...]) -> Array:
 
 
 def new_matrix_with_real_eigvals_2d(n: int) -> Array:
-    """A matrix with real eigenvalues between -10 and 10, not far from singular."""
+    """A random (n, n) matrix with real eigenvalues between -10 and 10, as float64."""
     basis = _well_conditioned(n)
     values = np.diag(np.random.uniform(-10.0, 10.0, n))
     return np.linalg.inv(basis) @ values @ basis
@@ -88,23 +103,23 @@ def _well_conditioned(n: int) -> Array:
 
 
 def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> Array:
-    """Square matrices with real eigenvalues, of shape (..., n, n)."""
+    """Random matrices with real eigenvalues; shape: (..., n, n)."""
     return _stack(shape, new_matrix_with_real_eigvals_2d)
 
 
 def new_orthonormal_matrix_2d(n: int) -> Array:
-    """A matrix whose rows are at right angles and of length one."""
+    """A random orthogonal (n, n) matrix, as float64."""
     return np.linalg.qr(np.random.randn(n, n))[0]
 
 
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> Array:
-    """A symmetric matrix with eigenvalues between -10 and 10."""
+    """A random symmetric (n, n) matrix, eigenvalues between -10 and 10, as float64."""
     basis = new_orthonormal_matrix_2d(n)
     return basis.T @ np.diag(np.random.uniform(-10.0, 10.0, n)) @ basis
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> Array:
-    """Symmetric matrices of shape (..., n, n)."""
+    """Random symmetric matrices; shape: (..., n, n)."""
     return _stack(shape, new_sym_matrix_with_real_eigvals_2d)
 
 

@@ -132,7 +132,11 @@ def create_sparse_array(
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """A random sparse array; the rows of a `row_sparse` one may come in any order."""
+    """A random `row_sparse` or `csr` NDArray; `rand_sparse_ndarray` without its parts.
+
+    rsp_indices: the rows of a `row_sparse` array that are stored, in any order. Raises
+    `ArgumentError` as `rand_sparse_ndarray` does.
+    """
     return rand_sparse_ndarray(
         shape,
         stype,
@@ -155,7 +159,10 @@ def create_sparse_array_zd(
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """Like `create_sparse_array`; only `rsp_indices` are stored in `row_sparse`."""
+    """Like `create_sparse_array`; of `row_sparse` only `rsp_indices` are stored.
+
+    The density counts for `csr` only.
+    """
     if stype == "row_sparse":
         density = 0.0
     return create_sparse_array(

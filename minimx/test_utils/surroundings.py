@@ -50,7 +50,11 @@ def _set(texts: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def discard_stderr() -> Iterator[None]:
-    """Throw away what is written to standard error, by C libraries too."""
+    """Inside the `with` block, drop what is written to standard error.
+
+    The file descriptor is redirected, so that output of C libraries goes too, and that
+    of all threads.
+    """
     with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
         kept = os.dup(2)
         try:
@@ -62,7 +66,10 @@ def discard_stderr() -> Iterator[None]:
 
 
 def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Let a test that depends on luck fail up to `n` - 1 times."""
+    """A decorator: a test may fail with AssertionError up to `n` - 1 times.
+
+    For tests of random numbers. Raises `ArgumentError` for n < 1.
+    """
     if n < 1:
         raise ArgumentError(f"retry({n}): a test is tried once at least.")
 
@@ -84,7 +91,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
 
 def is_cd_run() -> bool:
-    """Whether MXNet's delivery machine runs the test."""
+    """Whether CD_JOB=1 is set, as MXNet's continuous delivery sets it."""
     return os.environ.get("CD_JOB") == "1"
 
 

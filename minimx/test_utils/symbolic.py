@@ -26,7 +26,11 @@ DType = Any
 def simple_forward(
     sym: Symbol, ctx: Device | None = None, is_train: bool = False, **inputs: Any
 ) -> Any:
-    """Run a symbol on NumPy arrays; returns one, or a list of several outputs."""
+    """Run a symbol on arrays, given by name as NumPy arrays or lists.
+
+    ctx: the device; `default_context()` if not given. Returns a NumPy array, or a list
+    of them where the symbol has several outputs.
+    """
     arrays = {name: array(value) for name, value in inputs.items()}
     executor = sym.bind(ctx or default_context(), args=arrays)
     outs = [out.asnumpy() for out in executor.forward(is_train)]
@@ -34,7 +38,10 @@ def simple_forward(
 
 
 def by_name(what: str, names: Sequence[str], given: Arrays) -> dict[str, Any]:
-    """Arrays by name; those given in order get the names in order."""
+    """Arrays by name; those given in order get the names in order.
+
+    what: what they are, for the error. Raises ValueError for names that do not fit.
+    """
     if not isinstance(given, Mapping):
         return dict(zip(names, given, strict=False))
     if set(given) != set(names):

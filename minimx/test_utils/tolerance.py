@@ -17,17 +17,20 @@ _EXACT = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 
 
 def default_rtols() -> dict[DType, float]:
-    """The relative tolerance for each element type."""
+    """{element type: relative tolerance}; 0 for whole numbers."""
     return _table(float16=1e-2, float32=1e-4, float64=1e-5)
 
 
 def default_atols() -> dict[DType, float]:
-    """The absolute tolerance for each element type."""
+    """{element type: absolute tolerance}; 0 for whole numbers."""
     return _table(float16=1e-1, float32=1e-3, float64=1e-20)
 
 
 def default_numeric_eps() -> dict[DType, float]:
-    """How far an input is moved to see a gradient; powers of two lose no digits."""
+    """{element type: how far an input is moved for a numeric gradient}.
+
+    Powers of two, so that the step itself is exact.
+    """
     steps = {"float16": 2.0**-6, "float32": 2.0**-9, "float64": 2.0**-14}
     return {np.dtype(name): step for name, step in steps.items()}
 
@@ -38,7 +41,11 @@ def _table(**floats: float) -> dict[DType, float]:
 
 
 def effective_dtype(dat: Any) -> DType:
-    """The element type whose tolerance is fair for an array."""
+    """The element type by which an array is judged: its own.
+
+    MXNet makes an exception for float32 on GPUs that multiply in TF32, which it
+    judges like float16.
+    """
     found: DType = np.dtype(dat.dtype)
     return found
 
@@ -46,7 +53,10 @@ def effective_dtype(dat: Any) -> DType:
 def get_tolerance(
     dat: Any, tol: Tolerance, default_tol: Mapping[DType, float]
 ) -> float:
-    """The tolerance for one array: the caller's, else that of its element type."""
+    """The tolerance for one array: `tol` if it is a number, or its entry in `tol`.
+
+    default_tol: {element type: tolerance} for what `tol` does not give; else 0.
+    """
     if isinstance(tol, Number):
         return float(tol)
     dtype = effective_dtype(dat)
@@ -55,7 +65,7 @@ def get_tolerance(
 
 
 def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
-    """The tolerances for two arrays or numbers: the looser of each."""
+    """(rtol, atol) for comparing two arrays or numbers: the looser of both types."""
     both = [v if hasattr(v, "dtype") else np.asarray(v) for v in (x, y)]
     return (
         max(get_tolerance(v, rtol, default_rtols()) for v in both),

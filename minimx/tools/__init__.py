@@ -1,1 +1,1 @@
-"""Parts that several rooms use: progress bars, drawings, a watch for NaN."""
+"""Parts that several folders use: progress bars, drawings, a watch for NaN."""

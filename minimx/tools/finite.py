@@ -354,5 +354,5 @@ def _with_forward(found: Nonfinite, call: _Call | None) -> Nonfinite:
     if found.phase != "backward" or call is None:
         return found
     line = where(call.origin)
-    said = f"the gradient of {call.operator}" + (f", {line}" if line else "")
-    return replace(found, forward=said)
+    title = f"the gradient of {call.operator}" + (f", {line}" if line else "")
+    return replace(found, forward=title)

@@ -2,7 +2,7 @@
 
     python -m minimx.tools.knob_page > book/knobs.md
 
-A test compares the page with what this room writes, so that it cannot grow old.
+A test compares the page with what this module writes, so that it cannot grow old.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def _trial(example: Example) -> Iterator[str]:
 
 def notebooks(name: str) -> list[Path]:
     """The notebooks that name a knob, in text or in code, in their order."""
-    return [path for path, words in _words().items() if name in words]
+    return [path for path, names in _names_in_notebooks().items() if name in names]
 
 
 @cache
-def _words() -> dict[Path, frozenset[str]]:
+def _names_in_notebooks() -> dict[Path, frozenset[str]]:
     """Every word in capitals that stands in the cells of each notebook."""
     found = {}
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):

@@ -79,12 +79,13 @@ def html_table(knobs: Iterable[Knob], values: Mapping[str, Value]) -> str:
     for knob in knobs:
         groups.setdefault(knob.group, []).append(knob)
     return "".join(
-        f"<details><summary><b>{_escaped(group)}</b>, {len(members)} knobs, "
-        f"{sum(knob.live for knob in members)} live</summary><table><thead><tr>"
+        f"<details><summary><b>{_escaped(group)}</b>, {len(group_knobs)} knobs, "
+        f"{sum(knob.live for knob in group_knobs)} live</summary><table><thead><tr>"
         "<th>knob</th><th>value</th><th>default</th><th>acts</th><th>meaning</th>"
-        f"</tr></thead><tbody>{''.join(_html_row(k, values[k.name]) for k in members)}"
+        "</tr></thead><tbody>"
+        f"{''.join(_html_row(knob, values[knob.name]) for knob in group_knobs)}"
         "</tbody></table></details>"
-        for group, members in groups.items()
+        for group, group_knobs in groups.items()
     )
 
 

@@ -34,7 +34,7 @@ class Bar:
     def show(self, done: float, total: float, name: str = "", unit: str = "") -> None:
         """`done` of `total` steps are finished; `name` is the latest, or the next.
 
-        total: 0 if nobody knows. unit: of both numbers, `MiB` for example.
+        total: 0 if it is not known. unit: of both numbers, `MiB` for example.
         """
         if not self._wanted:
             return
@@ -86,8 +86,8 @@ def _count(done: float, total: float, unit: str) -> str:
     ('3 of 7', '1.2 of 4.0 MiB', '5')
     """
 
-    def said(number: float) -> str:
+    def shown(number: float) -> str:
         return f"{number:.1f}" if isinstance(number, float) else str(number)
 
-    words = f"{said(done)} of {said(total)}" if total else said(done)
-    return f"{words} {unit}".strip()
+    text = f"{shown(done)} of {shown(total)}" if total else shown(done)
+    return f"{text} {unit}".strip()

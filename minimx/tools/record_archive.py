@@ -213,9 +213,9 @@ class _Reader:
             "profile events": (tables["marks"]["event"], MARK_EVENTS),
             "kinds of tensors": (tables["tensors"]["kind"], TENSOR_KINDS),
         }
-        for what, (column, words) in known.items():
+        for what, (column, names) in known.items():
             strange = {strings[number] for number in np.unique(column).tolist()}
-            strange.difference_update(words)
+            strange.difference_update(names)
             self._demand(not strange, f"unknown {what} {sorted(strange)[:3]}")
 
     # The manifest

@@ -14,7 +14,7 @@ from minimx.core.record.tables import Array, Strings, allocation_changes
 QUANTITIES = ("requested", "rounded", "reserved")
 GROUPINGS = ("category", "device", "phase")
 
-IDLE = "idle"  # the band of what pools hold and nobody uses
+IDLE = "idle"  # the band of what pools hold and no array uses
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +87,15 @@ def memory_curve(
     return Curve(mem["t"], row, bands, nbytes, complete)
 
 
-def on_loan(mem: Array, strings: Strings, row: int) -> Array:
-    """The rows of `mem` that began the allocations which last after row `row`."""
+def allocated_after(mem: Array, strings: Strings, row: int) -> Array:
+    """The rows of `mem` that allocated what is in use after row `row`."""
     sign = _signs(mem, strings)[: row + 1]
     given, back = np.flatnonzero(sign == 1), np.flatnonzero(sign == -1)
     return given[~np.isin(mem["block"][given], mem["block"][back])]
 
 
 def _signs(mem: Array, strings: Strings) -> Array:
-    """What each event does to the number of allocations."""
+    """What each event does to the number of blocks in use."""
     begins, ends = (
         np.isin(mem["event"], [strings.find(name) for name in names])
         for names in (("live", "alloc", "hit"), ("free",))

@@ -71,10 +71,10 @@ class Call:
 class Event:
     """Something that happened to the tape.
 
-    kind: one of `KINDS`; "drop" is a call that nobody can reach any more. at: the call,
-    or minus the variable, that it is about. sender: the call that a gradient comes
-    from, 0 for the head. block, nbytes: the memory of the gradient; no bytes where it
-    is zero, or was written where it is to stay.
+    kind: one of `KINDS`; "drop" is a call that no variable reaches any more. at: the
+    call, or minus the variable, that it is about. sender: the call that a gradient
+    comes from, 0 for the head. block, nbytes: the memory of the gradient; no bytes
+    where it is zero, or was written where it is to stay.
     """
 
     kind: str
@@ -121,7 +121,7 @@ class Watch:
         return 0 if entry is None else self._place(entry)
 
     def block_of(self, value: Value) -> int:
-        """What `Kept.block` calls the memory of an array; 0 if nobody keeps it."""
+        """What `Kept.block` calls the memory of an array; 0 if no call keeps it."""
         return self._blocks.get(value.chunk, 0)
 
     # -- what the tape tells ----------------------------------------------------------

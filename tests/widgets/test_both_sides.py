@@ -25,33 +25,33 @@ from minimx_widgets.training import first_layer, layer_health, meter
 from minimx_widgets.views import memory_plan, mirror_explorer, numerics_monitor
 
 LISTS = [
-    ("memory_data.js", "CATEGORIES", list(CATEGORIES)),
-    ("numerics_data.js", "KINDS", list(TENSOR_KINDS)),
-    ("numerics_data.js", "ZONES", list(ZONES)),
-    ("numerics_data.js", "RECORDED", numerics_monitor.RECORDED),
-    ("memory_steps.js", "PEAK", meter.PEAK),
-    ("memory_steps.js", "RESERVED", meter.RESERVED),
-    ("memory_steps.js", "PLANNED", meter.PLANNED),
-    ("memory_steps.js", "MILLISECONDS", meter.MILLISECONDS),
-    ("memory_data.js", "EVENTS", list(MEMORY_EVENTS)),
-    ("live.js", "PHASES", list(PHASES)),
-    ("engine_data.js", "KINDS", list(engine_picture.KINDS)),
-    ("engine_data.js", "PUSHER", PUSHER),
-    ("graph_paint.js", "STATES", list(graph_diff.STATES)),
-    ("graph_paint.js", "WIDE", graph_layout.WIDE),
-    ("graph_paint.js", "HIGH", graph_layout.HIGH),
-    ("plan_data.js", "ROLES", list(memory_plan.ROLES)),
-    ("mirror_paint.js", "FATES", list(mirror_explorer.FATES)),
-    ("training_data.js", "KEPT", list(training_series.KEPT)),
-    ("training_data.js", "STEADY", training_series.STEADY),
-    ("training_data.js", "BATCHES", training_series.BATCHES),
-    ("training_data.js", "TREND", training_series.TREND),
-    ("scale.js", "NINES", list(training_series.NINES)),
-    ("scale.js", "MOST", training_series.MOST),
-    ("pixels.js", "ZERO", first_layer.ZERO),
-    ("pixels.js", "LOST", first_layer.LOST),
-    ("pixels.js", "KINDS", list(layer_health.KINDS)),
-    ("mirror_paint.js", "AGAIN", memory_plan.ROLES.index("recomputed")),
+    ("memory/memory_data.js", "CATEGORIES", list(CATEGORIES)),
+    ("training/numerics_data.js", "KINDS", list(TENSOR_KINDS)),
+    ("training/numerics_data.js", "ZONES", list(ZONES)),
+    ("training/numerics_data.js", "RECORDED", numerics_monitor.RECORDED),
+    ("memory/memory_steps.js", "PEAK", meter.PEAK),
+    ("memory/memory_steps.js", "RESERVED", meter.RESERVED),
+    ("memory/memory_steps.js", "PLANNED", meter.PLANNED),
+    ("memory/memory_steps.js", "MILLISECONDS", meter.MILLISECONDS),
+    ("memory/memory_data.js", "EVENTS", list(MEMORY_EVENTS)),
+    ("data/live.js", "PHASES", list(PHASES)),
+    ("engine/engine_data.js", "KINDS", list(engine_picture.KINDS)),
+    ("engine/engine_data.js", "PUSHER", PUSHER),
+    ("graph/graph_paint.js", "STATES", list(graph_diff.STATES)),
+    ("graph/graph_paint.js", "WIDE", graph_layout.WIDE),
+    ("graph/graph_paint.js", "HIGH", graph_layout.HIGH),
+    ("memory/plan_data.js", "ROLES", list(memory_plan.ROLES)),
+    ("graph/mirror_paint.js", "FATES", list(mirror_explorer.FATES)),
+    ("training/training_data.js", "KEPT", list(training_series.KEPT)),
+    ("training/training_data.js", "STEADY", training_series.STEADY),
+    ("training/training_data.js", "BATCHES", training_series.BATCHES),
+    ("training/training_data.js", "TREND", training_series.TREND),
+    ("drawing/scale.js", "NINES", list(training_series.NINES)),
+    ("drawing/scale.js", "MOST", training_series.MOST),
+    ("drawing/pixels.js", "ZERO", first_layer.ZERO),
+    ("drawing/pixels.js", "LOST", first_layer.LOST),
+    ("drawing/pixels.js", "KINDS", list(layer_health.KINDS)),
+    ("graph/mirror_paint.js", "AGAIN", memory_plan.ROLES.index("recomputed")),
 ]
 
 
@@ -75,7 +75,7 @@ def test_the_pusher_has_one_name() -> None:
 
 def test_sources_are_called_the_same_on_both_sides(tmp_path: Path) -> None:
     words = [sources.MEASURED, sources.VIRTUAL, sources.PLANNED, sources.MODELLED]
-    address = (esm.STATIC / "lib/sources.js").as_uri()
+    address = (esm.STATIC / "lib/page/sources.js").as_uri()
     module = tmp_path / "module.mjs"
     module.write_text(
         f'import {{ SOURCES, sourceOf }} from "{address}";\n'

@@ -10,7 +10,11 @@ from playwright._impl._driver import compute_driver_executable
 
 from minimx_widgets import esm
 
-VIEWS = sorted(path.stem for path in esm.STATIC.glob("*.js"))
+VIEWS = sorted(
+    path.relative_to(esm.STATIC).with_suffix("").as_posix()
+    for folder in (esm.STATIC, esm.STATIC / "lab")
+    for path in folder.glob("*.js")
+)
 NODE = compute_driver_executable()[0]  # playwright brings a Node of its own
 
 
@@ -81,17 +85,17 @@ def test_a_missing_module_names_who_wants_it(tmp_path: Path) -> None:
         esm.join(main)
 
 
-@pytest.mark.parametrize("stem", VIEWS)
-def test_every_view_joins_into_a_module_that_parses(stem: str, tmp_path: Path) -> None:
-    text = esm.module(stem)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_joins_into_a_module_that_parses(view: str, tmp_path: Path) -> None:
+    text = esm.module(view)
     assert "export default" in text
-    file = tmp_path / f"{stem}.mjs"
+    file = tmp_path / f"{Path(view).name}.mjs"
     file.write_text(text, encoding="utf-8")
     subprocess.run([NODE, "--check", file], check=True)
 
 
-@pytest.mark.parametrize("stem", VIEWS)
-def test_nothing_is_fetched_from_the_network(stem: str) -> None:
-    text = esm.module(stem).replace("http://www.w3.org/2000/svg", "")
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_fetched_from_the_network(view: str) -> None:
+    text = esm.module(view).replace("http://www.w3.org/2000/svg", "")
     assert "http://" not in text
     assert "https://" not in text

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from minimx_widgets.views.tape_stepper import TapeStepper as TapeStepper
     from minimx_widgets.views.training_monitor import TrainingMonitor as TrainingMonitor
 
-_ROOMS = {
+_MODULES = {
     "ABCompare": "views.ab_compare",
     "BeforeAfter": "lab.before_after",
     "BenchCurves": "views.bench_curves",
@@ -74,15 +74,15 @@ _ROOMS = {
     "TapeStepper": "views.tape_stepper",
     "TrainingMonitor": "views.training_monitor",
 }
-__all__ = list(_ROOMS)
+__all__ = list(_MODULES)
 
 kernel.keep_addresses()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'minimx_widgets' has no attribute {name!r}")
-    return getattr(import_module(f"minimx_widgets.{_ROOMS[name]}"), name)
+    return getattr(import_module(f"minimx_widgets.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

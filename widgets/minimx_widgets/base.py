@@ -1,11 +1,12 @@
 """`View`: a window on a run. What every picture of a record has in common.
 
 A view has two faces made of the same numbers. In a browser it is an anywidget: its
-module is `static/<stem>.js`, it gets binary columns from the run's feed and sends back
+module is `static/<name>.js`, it gets binary columns from the run's feed and sends back
 what was clicked. Everywhere else it is text and a picture: `repr(view)` is one line
 with the key numbers, `view.svg()` a static picture, `view.table()` the numbers.
 
-Subclasses fill in `columns` (what of the news goes to the browser) and the three faces.
+Subclasses fill in `columns` (what of the news goes to the browser) and those of
+`Pictured`, which is the base of what shows no record as well.
 """
 
 from __future__ import annotations
@@ -35,10 +36,43 @@ FRAME_LIMIT = 60_000
 Bundle = tuple[dict[str, Any], dict[str, Any]]
 
 
-class View(anywidget.AnyWidget):
-    """The base of the views of a run."""
+class Pictured:
+    """What has a static picture and a table beside the widget that a page shows.
+
+    Subclasses give both, and a `repr` of one line with the key numbers.
+    """
+
+    def svg(self, *, dark: bool = False, width: int = 900) -> str:
+        """A static picture as SVG, `width` pixels wide, of what is shown now."""
+        raise NotImplementedError
+
+    def table(self) -> Table | Tables:
+        """The numbers of the picture."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path, *, dark: bool = False) -> Path:
+        """Write the static picture to a file, and return its path."""
+        path = Path(path)
+        path.write_text(self.svg(dark=dark), encoding="utf-8")
+        return path
+
+    def _widget(self) -> Any:
+        """What a page shows where there is a browser."""
+        return self
+
+    def _repr_mimebundle_(self, **_: Any) -> Bundle:
+        return mimebundle(self._widget(), repr(self), self.svg())
+
+
+class PicturedWidget(Pictured, anywidget.AnyWidget):
+    """A widget of this kind, in the style of all."""
 
     _css = STYLE
+
+
+class View(PicturedWidget):
+    """The base of the views of a run."""
+
     #: At most so many frames a second.
     rate = 12.0
     #: The page keeps so many of the newest rows of a table; one that was away skips
@@ -69,25 +103,6 @@ class View(anywidget.AnyWidget):
     def record(self) -> Record:
         """The record that is shown."""
         return self.run.record
-
-    # The three faces
-
-    def svg(self, *, dark: bool = False, width: int = 900) -> str:
-        """A static picture of the record as it is now."""
-        raise NotImplementedError
-
-    def table(self) -> Table | Tables:
-        """The numbers of the picture."""
-        raise NotImplementedError
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def leave(self, record: Record) -> None:
         """The run is about to show another record: keep what is wanted of this one."""
@@ -168,7 +183,7 @@ class View(anywidget.AnyWidget):
     def _frames(
         self, pending: Sequence[News], known: int, most: int
     ) -> list[dict[str, Any]]:
-        """Everything pending, as one frame or several; rows that are left out are told.
+        """Everything pending, as one frame or several; rows left out are counted.
 
         The buffers of a frame stand beside its facts, under that name.
         """
@@ -194,8 +209,8 @@ class View(anywidget.AnyWidget):
                     "knobs": [mark for news in pending for mark in self._marks(news)],
                     **self.extras(pending),
                 }
-            told = {"tables": layout, "buffers": buffers, "loaded": number / len(parts)}
-            frames.append({**facts, **more, **told})
+            more |= {"tables": layout, "buffers": buffers}
+            frames.append({**facts, **more, "loaded": number / len(parts)})
         return frames
 
     def _marks(self, news: News) -> list[dict[str, Any]]:

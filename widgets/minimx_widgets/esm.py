@@ -1,10 +1,10 @@
 """One JavaScript module from several.
 
-anywidget loads a view's module from a blob, where `import "./lib/scale.js"` has no
-folder to be relative to. The files under `static/` stay real ES modules all the same,
-so that editors and `node --test` understand them; `join` puts a view and everything it
-imports into one text, each imported module a function of its own, so that private names
-never collide.
+anywidget loads a view's module from a blob, where `import "./lib/drawing/scale.js"` has
+no folder to be relative to. The files under `static/` stay real ES modules all the
+same, so that editors and `node --test` understand them; `join` puts a view and
+everything it imports into one text, each imported module a function of its own, so that
+private names never collide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STATIC = Path(__file__).parent / "static"
 
 # The forms of import and export that our modules use; anything else is refused.
 _IMPORT = re.compile(
-    r'^import\s*\{(?P<names>[^}]*)\}\s*from\s*"(?P<path>\./[^"]+)";[ \t]*\n', re.M
+    r'^import\s*\{(?P<names>[^}]*)\}\s*from\s*"(?P<path>\.{1,2}/[^"]+)";[ \t]*\n', re.M
 )
 _EXPORT = re.compile(
     r"^export (?P<word>(?:async )?function\*?|class|const|let) (?P<name>[\w$]+)", re.M
@@ -27,9 +27,9 @@ _LEFT_OVER = re.compile(r"^(?:import\b|export\b).*", re.M)
 
 
 @cache
-def module(stem: str) -> str:
-    """The joined text of the view `static/<stem>.js`."""
-    return join(STATIC / f"{stem}.js")
+def module(name: str) -> str:
+    """The joined text of the view `static/<name>.js`, as in `module("lab/five")`."""
+    return join(STATIC / f"{name}.js")
 
 
 def join(entry: Path) -> str:

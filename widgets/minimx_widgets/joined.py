@@ -1,4 +1,4 @@
-"""Operations that hold others: a bulk and its members both have rows in a record.
+"""Operations that hold others: a bulk and its operations both have rows in a record.
 
 Sums of the time of a lane leave the holders out, and what overlaps within a
 lane counts once, so that no lane is busy for longer than there is time.

@@ -88,8 +88,8 @@ class Coder:
     array([1, 0, 0], dtype=uint8)
     """
 
-    def __init__(self, words: tuple[str, ...], other: int = 0) -> None:
-        self._number = {word: i for i, word in enumerate(words)}
+    def __init__(self, texts: tuple[str, ...], other: int = 0) -> None:
+        self._number = {word: i for i, word in enumerate(texts)}
         self._other = other
         self._codes = np.zeros(0, np.uint8)
 

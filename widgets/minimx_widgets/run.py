@@ -4,7 +4,7 @@ All views of a run share what is selected. The feed is one thread per run: at mo
 times a second it reads what is new in the record and hands it to each view that a
 browser shows. Callbacks of the browser only drop a message into its queue, so that
 they never wait, whatever the kernel is doing. Without a browser (nbclient, nbval, a
-script) nobody says hello, and no thread is ever started.
+script) no widget connects, and no thread is ever started.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IDLE_TICK = 0.25
 
 @dataclass(frozen=True)
 class News:
-    """What a view is told: new rows, the memory changes among them, all strings so far.
+    """What a view receives: new rows, memory changes among them, all strings so far.
 
     `full` says that it is everything, for a browser that begins to look.
     """
@@ -83,7 +83,7 @@ class Run:
                 view.tell(self.selection())
 
     def selection(self) -> dict[str, Any]:
-        """The marked operation as the browser is told of it."""
+        """The marked operation as the browser receives it."""
         op = self.selected
         return {"kind": "select", "op": op, "t": self._start_of(op)}
 

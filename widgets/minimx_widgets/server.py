@@ -22,7 +22,7 @@ class NoDelayConnection(ZMQChannelsWebsocketConnection):
     """The server's own connection, with Nagle's algorithm off."""
 
     def connect(self) -> Any:
-        """Connect to the kernel, after telling the socket not to wait."""
+        """Connect to the kernel, after setting the socket not to wait."""
         try:
             self.websocket_handler.set_nodelay(True)
         except (AttributeError, OSError) as why:

@@ -3,7 +3,7 @@
 "measured": read off while it ran. "virtual time": computed from the costs of the
 operations, as the clock of the record is virtual. "planned": computed from a graph
 before it runs. "modelled": computed by replaying a record under other settings. The
-page has the same words in `static/lib/sources.js`.
+page has the same words in `static/lib/page/sources.js`.
 """
 
 from __future__ import annotations

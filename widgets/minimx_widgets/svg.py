@@ -55,7 +55,7 @@ def rect(
 def text(
     x: float,
     y: float,
-    words: str,
+    text: str,
     fill: str,
     *,
     anchor: str = "start",
@@ -65,7 +65,7 @@ def text(
     """Words whose baseline starts, ends or is centred at a point."""
     weight = ' font-weight="600"' if bold else ""
     where = f'x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{_n(size)}"'
-    return f'<text {where} fill="{fill}"{weight}>{escape(words)}</text>'
+    return f'<text {where} fill="{fill}"{weight}>{escape(text)}</text>'
 
 
 def line(
@@ -99,25 +99,25 @@ def dot(x: float, y: float, fill: str, title: str = "") -> str:
     return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="3" fill="{fill}">{inside}</circle>'
 
 
-def clipped(words: str, room: float, size: float = 11) -> str:
+def clipped(text: str, space: float, size: float = 11) -> str:
     """The words cut to a width in pixels, with an ellipsis; empty if none fits.
 
     >>> clipped("Convolution", 40), clipped("add", 100), clipped("add", 4)
     ('Convo…', 'add', '')
     """
-    fits = int(room / (size * CHARACTER))
-    if len(words) <= fits:
-        return words
-    return words[: fits - 1] + "…" if fits > 1 else ""
+    fits = int(space / (size * CHARACTER))
+    if len(text) <= fits:
+        return text
+    return text[: fits - 1] + "…" if fits > 1 else ""
 
 
-def wrapped(words: str, room: float, size: float = 11) -> list[str]:
+def wrapped(text: str, space: float, size: float = 11) -> list[str]:
     """The words in lines of a width in pixels.
 
     >>> wrapped("equal to the other one", 80)
     ['equal to the', 'other one']
     """
-    return textwrap.wrap(words, max(8, int(room / (size * CHARACTER))))
+    return textwrap.wrap(text, max(8, int(space / (size * CHARACTER))))
 
 
 def legend(

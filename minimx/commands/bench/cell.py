@@ -6,7 +6,7 @@ prints a line of JSON for every batch size as soon as it is known. A process of 
 starts with empty pools, and can be stopped when it takes too long.
 
 A *rehearsal* decides, schedules and allocates everything as a real run does, by the
-same pool on the same device, and leaves out the kernels alone. So memory that nobody
+same pool on the same device, and leaves out the kernels alone. So memory that nothing
 writes to is never taken from the host, and whether a batch fits a large GPU is seen on
 a small machine, in a second.
 """

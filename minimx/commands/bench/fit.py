@@ -22,7 +22,7 @@ class Saturation:
     """t(b) = t0 + b · t1 in seconds.
 
     worst: how far the law is off, as a share. largest: the largest batch it was fitted
-    to, beyond which it only promises; 0 if nobody knows.
+    to, beyond which it only promises; 0 if it is not known.
     """
 
     t0: float

@@ -70,7 +70,7 @@ def differences(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
     ]
 
 
-def in_words(machine: dict[str, Any]) -> str:
+def machine_text(machine: dict[str, Any]) -> str:
     """One line."""
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['threads']} "

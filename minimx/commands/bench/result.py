@@ -29,7 +29,7 @@ class Cell:
 
     status: `ok`; `oom`, the device was too small; `rehearsed`, it fits and was not
         timed; `timeout`; `left out`, after a smaller batch took too long; `failed`.
-    seconds: of every timed batch. peak_bytes: lent by the device's pool at most.
+    seconds: of every timed batch. peak_bytes: allocated from the device's pool at most.
     note: why there is no speed.
     """
 

@@ -103,12 +103,12 @@ def _column(plan: Plan, model: str) -> Iterator[Cell]:
     if plan.ctx == "gpu":
         for cell in _children(plan, model, waiting, rehearse=True):
             fits[cell.batch] = cell
-        room = _host_room()
+        memory = _host_memory()
         for batch, cell in fits.items():
-            if cell.status != "rehearsed" or (cell.peak_bytes or 0) > room:
+            if cell.status != "rehearsed" or (cell.peak_bytes or 0) > memory:
                 waiting.remove(batch)
                 if cell.status == "rehearsed" and not plan.rehearse:
-                    note = f"not timed: the host has only {human(room)} free"
+                    note = f"not timed: the host has only {human(memory)} free"
                     fits[batch] = replace(cell, note=note)
     if not plan.rehearse:
         for cell in _children(plan, model, waiting, rehearse=False):
@@ -116,7 +116,7 @@ def _column(plan: Plan, model: str) -> Iterator[Cell]:
     yield from (fits[batch] for batch in sorted(fits))
 
 
-def _host_room() -> int:
+def _host_memory() -> int:
     """Bytes that a simulated GPU can really have."""
     return driver_for(cpu()).free_bytes
 
@@ -163,10 +163,10 @@ def _child(
     )
     assert process.stdout is not None and process.stderr is not None
     lines: queue.Queue[str] = queue.Queue()
-    words: list[str] = []
+    output: list[str] = []
     readers = [
         threading.Thread(target=_read, args=(process.stdout, lines.put)),
-        threading.Thread(target=_read, args=(process.stderr, words.append)),
+        threading.Thread(target=_read, args=(process.stderr, output.append)),
     ]
     for reader in readers:
         reader.start()
@@ -180,7 +180,7 @@ def _child(
                 return
             if not line:
                 readers[1].join()
-                note = _last_words(process.wait(), words)
+                note = _last_line(process.wait(), output)
                 yield Cell(model, batch, "failed", note=note)
                 return
             cell = Cell(**json.loads(line))
@@ -203,9 +203,9 @@ def _read(pipe: Any, put: Callable[[str], object]) -> None:
     put("")
 
 
-def _last_words(code: int, words: list[str]) -> str:
+def _last_line(code: int, output: list[str]) -> str:
     """Why a process ended."""
     if code < 0:
         return f"the process was ended by signal {-code}; was the host's memory full?"
-    said = (word.strip() for word in reversed(words))
-    return next((word for word in said if word), f"the process ended with {code}")
+    stripped = (word.strip() for word in reversed(output))
+    return next((word for word in stripped if word), f"the process ended with {code}")

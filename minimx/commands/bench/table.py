@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from minimx.commands.bench.document import MODELS, SOURCE, Column, columns
 from minimx.commands.bench.fit import saturation
-from minimx.commands.bench.machine import differences, in_words
+from minimx.commands.bench.machine import differences, machine_text
 from minimx.commands.bench.result import Cell, Result
 from minimx.core.storage.stats import human
 
@@ -24,7 +24,7 @@ def name(model: str) -> str:
     return MODELS.get(model, model)
 
 
-def said(cell: Cell | None) -> str:
+def speed_text(cell: Cell | None) -> str:
     """A cell in a word."""
     if cell is None:
         return ""
@@ -43,7 +43,7 @@ def number(speed: float) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of words in columns, the first of them a head."""
+    """Rows of texts in columns, the first of them a head."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = [
         "  ".join(word.rjust(width) for word, width in zip(row, widths, strict=True))
@@ -54,27 +54,25 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 def speeds_table(result: Result) -> str:
     """Images per second: a row for each batch size, a column for each network."""
-    models = result.models
-    rows = [["batch", *map(name, models)]]
-    for batch in result.batches:
-        found = (result.cell(model, batch) for model in models)
-        rows.append([str(batch), *map(said, found)])
-    return aligned(rows)
+    return _grid(result, speed_text)
 
 
 def memory_table(result: Result) -> str:
-    """The most memory that was lent at once, in the same places."""
-    models = result.models
-    rows = [["batch", *map(name, models)]]
+    """The most memory in use at once, in the same rows and columns."""
+    return _grid(result, _peak)
+
+
+def _grid(result: Result, shown: Callable[[Cell | None], str]) -> str:
+    rows = [["batch", *map(name, result.models)]]
     for batch in result.batches:
-        cells = [result.cell(model, batch) for model in models]
-        rows.append([str(batch), *map(_peak, cells)])
+        cells = [result.cell(model, batch) for model in result.models]
+        rows.append([str(batch), *map(shown, cells)])
     return aligned(rows)
 
 
 def _peak(cell: Cell | None) -> str:
     if cell is None or cell.peak_bytes is None:
-        return said(cell)
+        return speed_text(cell)
     return human(cell.peak_bytes)
 
 
@@ -87,8 +85,8 @@ def beside_rows(
     batches |= {batch for column in theirs for batch in column.speeds}
     rows = [["batch", "here", *(column.label for column in theirs)]]
     for batch in sorted(batches):
-        words = [_documented(column, batch) for column in theirs]
-        rows.append([str(batch), said(result.cell(model, batch)), *words])
+        cells = [_documented(column, batch) for column in theirs]
+        rows.append([str(batch), speed_text(result.cell(model, batch)), *cells])
     laws = [result.law(model)]
     for column in theirs:
         laws.append(saturation({b: s for b, s in column.speeds.items() if s}))
@@ -114,7 +112,7 @@ def report(result: Result, document: Iterable[str] = ()) -> str:
         f"{settings['task']} on {where}, {settings['dtype']}, images per second "
         f"(median of {settings['least']} to {settings['most']} batches after "
         f"{settings['warm']})",
-        in_words(result.machine),
+        machine_text(result.machine),
         "",
         speeds_table(result),
         "",
@@ -159,7 +157,8 @@ def comparison(a: Result, b: Result) -> str:
             if cell.images_per_second and other.images_per_second:
                 ratio = f"{other.images_per_second / cell.images_per_second:.2f}"
             rows.append(
-                [name(cell.model), str(cell.batch), said(cell), said(other), ratio]
+                [name(cell.model), str(cell.batch)]
+                + [speed_text(cell), speed_text(other), ratio]
             )
     parts.append(aligned(rows) if len(rows) > 1 else "They have no cell in common.")
     return "\n".join(parts)

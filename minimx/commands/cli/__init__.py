@@ -79,7 +79,7 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
     return top
 
 
-def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
+def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
     """Part what is ours from what `minimx lab` hands on.
 
     A folder comes right after `lab`: elsewhere a bare word is the value of one of
@@ -88,12 +88,12 @@ def _without_jupyters(words: list[str]) -> tuple[list[str], list[str]]:
     >>> _without_jupyters(["lab", "--no-browser", "--port", "9000"])
     (['lab', '--no-browser'], ['--port', '9000'])
     """
-    if words[:1] != ["lab"]:
-        return words, []
-    folder = 1 + (len(words) > 1 and not words[1].startswith("-"))
+    if args[:1] != ["lab"]:
+        return args, []
+    folder = 1 + (len(args) > 1 and not args[1].startswith("-"))
     known = ("--no-browser", "--fresh", "-h", "--help")
-    ours = [word for word in words[folder:] if word in known]
-    return [*words[:folder], *ours], [w for w in words[folder:] if w not in ours]
+    ours = [word for word in args[folder:] if word in known]
+    return [*args[:folder], *ours], [w for w in args[folder:] if w not in ours]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,9 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    top = parser(words[0] if words else "")
-    ours, rest = _without_jupyters(words)
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    top = parser(args[0] if args else "")
+    ours, rest = _without_jupyters(args)
     options, unknown = top.parse_known_args(ours)
     rest = [*unknown, *rest]
     if rest and options.command != "lab":

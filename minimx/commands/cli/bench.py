@@ -30,8 +30,8 @@ def declare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     """What may be written after `minimx bench`."""
     bench = commands.add_parser("bench", help="images per second of known networks")
     tasks = bench.add_subparsers(dest="task", metavar="TASK", required=True)
-    for task, words in (("score", "forward"), ("train", "forward, backward, update")):
-        _declare_task(tasks.add_parser(task, help=f"time {words}"))
+    for task, text in (("score", "forward"), ("train", "forward, backward, update")):
+        _declare_task(tasks.add_parser(task, help=f"time {text}"))
     compare = tasks.add_parser("compare", help="set two results side by side")
     compare.add_argument("files", nargs=2, metavar="FILE")
     show = tasks.add_parser("show", help="print a result again")
@@ -96,8 +96,8 @@ def _measured(options: argparse.Namespace) -> Result:
 
         def tell(cell: Cell) -> None:
             result.cells.append(cell)
-            words = f"{table.name(cell.model)}, batch {cell.batch}: {table.said(cell)}"
-            bar.show(len(result.cells), total, words)
+            model, speed = table.name(cell.model), table.speed_text(cell)
+            bar.show(len(result.cells), total, f"{model}, batch {cell.batch}: {speed}")
             if options.output:
                 save(options.output, _kept(options.output, result))
 
@@ -142,16 +142,16 @@ def planned(options: argparse.Namespace) -> Plan:
     )
 
 
-def _ctx(words: str) -> str:
+def _ctx(text: str) -> str:
     """The kind of device; there is nothing to choose but the first of its kind."""
-    kind = words.removesuffix("(0)")
+    kind = text.removesuffix("(0)")
     if kind not in ("cpu", "gpu"):
-        raise argparse.ArgumentTypeError(f"{words!r} is neither cpu nor gpu(0)")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither cpu nor gpu(0)")
     return kind
 
 
-def _numbers(words: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(word) for word in words.split(","))
+        return tuple(int(word) for word in text.split(","))
     except ValueError:
         return ()  # which the plan refuses, in words

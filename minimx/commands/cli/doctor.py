@@ -186,12 +186,12 @@ def _onednn() -> tuple[str, str, str]:
     found, trouble = onednn_found()
     if found and (dnnl := loaded()) is not None:
         by = "by its own instruction" if dnnl.bfloat16 else "through float32"
-        words = f"{dnnl.version}, {dnnl.processor}: bfloat16 {by}"
-        return ("ok", f"{found}, {words}", "")
+        text = f"{dnnl.version}, {dnnl.processor}: bfloat16 {by}"
+        return ("ok", f"{found}, {text}", "")
     advice = "For convolutions and bfloat16: pip install 'minimx[onednn]'"
     if found:
-        said = f"{found} is older than oneDNN 3, or damaged"
-        return ("broken", said, advice)
+        problem = f"{found} is older than oneDNN 3, or damaged"
+        return ("broken", problem, advice)
     return ("absent", f"{trouble}; the readable kernels do the work", advice)
 
 

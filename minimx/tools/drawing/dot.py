@@ -147,10 +147,10 @@ def _shape(entry: Entry, specs: Specs | None) -> str:
     return "" if spec is None else "×".join(map(str, spec.shape)) or "scalar"
 
 
-def _short(words: str, most: int = 44) -> str:
-    return words if len(words) <= most else words[: most - 1] + "…"
+def _short(text: str, most: int = 44) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _quiet(words: str) -> str:
+def _quiet(text: str) -> str:
     """Words as Graphviz must not read them: a backslash would begin an escape."""
-    return words.replace("\\", "\\\\")
+    return text.replace("\\", "\\\\")

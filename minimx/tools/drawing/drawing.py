@@ -21,7 +21,7 @@ MARGIN = 12.0
 FONT, CHARACTER = 10.0, 5.9  # pixels: of a line, and of a letter
 #: Around words that lines cross.
 HALO = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
-LESSON = (
+NO_DOT = (
     "Drawing into a file takes Graphviz's program `dot`, which is not on the PATH: "
     "`apt-get install graphviz`, `brew install graphviz` or https://graphviz.org. "
     "Without it a notebook still shows the drawing, `.svg()` gives that as text, and "
@@ -65,12 +65,12 @@ class Drawing(graphviz.Digraph):  # type: ignore[misc]
 
     def render(self, *args: Any, **settings: Any) -> Any:
         """Draw into a file; see `graphviz.Digraph.render`. Needs the program `dot`."""
-        with _lesson():
+        with _no_dot():
             return super().render(*args, **settings)
 
     def pipe(self, *args: Any, **settings: Any) -> Any:
         """The drawing as bytes; see `graphviz.Digraph.pipe`. Needs `dot`."""
-        with _lesson():
+        with _no_dot():
             return super().pipe(*args, **settings)
 
     def _repr_mimebundle_(
@@ -110,12 +110,12 @@ class Drawing(graphviz.Digraph):  # type: ignore[misc]
 
 
 @contextmanager
-def _lesson() -> Iterator[None]:
+def _no_dot() -> Iterator[None]:
     """Say in the error that `dot` is missing what can be done without it."""
     try:
         yield
     except graphviz.ExecutableNotFound as missing:
-        missing.args = (LESSON,)
+        missing.args = (NO_DOT,)
         raise
 
 
@@ -169,23 +169,23 @@ def _box(x: float, y: float, label: str, looks: dict[str, str]) -> list[str]:
             f'rx="{round_:.0f}" fill="{fill}" stroke-width="{width:g}" {line}/>'
         )
     shown = lines[:2]
-    for place, words in enumerate(shown):
+    for place, text in enumerate(shown):
         down = y + 3.5 + 11.5 * (place - (len(shown) - 1) / 2)
-        parts.append(_text(x, down, words, size=FONT))
+        parts.append(_text(x, down, text, size=FONT))
     return [*parts, "</g>"]
 
 
 def _text(
     x: float,
     y: float,
-    words: str,
+    text: str,
     *,
     size: float,
     anchor: str = "middle",
     more: str = "",
 ) -> str:
     most = int((WIDE - 10) / CHARACTER)
-    cut = words if len(words) <= most else words[: most - 1] + "…"
+    cut = text if len(text) <= most else text[: most - 1] + "…"
     return (
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" fill="#1c2330" '
         f'font-size="{size:g}"{more}>{escape(cut)}</text>'

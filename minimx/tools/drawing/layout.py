@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 # What a box and the space around it take, in pixels.
 WIDE, HIGH, GAP, RISE = 148.0, 34.0, 18.0, 22.0
-BEND = 8.0  # the room of an edge that passes between boxes
+BEND = 8.0  # the width of an edge that passes between boxes
 COLUMN = 64.0  # between the forward and the backward pass
 LONGEST = 24  # an edge over more layers goes its way without bends
-SWEEPS = 6
+PASSES = 6
 
 Point = tuple[float, float]
 Edge = tuple[int, int]
@@ -155,8 +155,8 @@ def _column(
     grid = _Grid(nodes, own, rank)
     grid.order()
     x = grid.places()
-    low = min(x[k] - grid.room[k] / 2 for k in range(len(x)))
-    high = max(x[k] + grid.room[k] / 2 for k in range(len(x)))
+    low = min(x[k] - grid.width[k] / 2 for k in range(len(x)))
+    high = max(x[k] + grid.width[k] / 2 for k in range(len(x)))
     bends = {
         edge: [(grid.rank[k], x[k] - low) for k in chain]
         for edge, chain in grid.chains.items()
@@ -174,7 +174,7 @@ class _Grid:
     ) -> None:
         number = {node: k for k, node in enumerate(nodes)}
         self.rank = [rank[node] for node in nodes]
-        self.room = [WIDE] * len(nodes)
+        self.width = [WIDE] * len(nodes)
         self.chains: dict[Edge, list[int]] = {}
         links: list[Edge] = []
         for a, b in edges:
@@ -201,7 +201,7 @@ class _Grid:
         for layer in between:
             chain.append(len(self.rank))
             self.rank.append(layer)
-            self.room.append(BEND)
+            self.width.append(BEND)
         self.chains[edge] = chain
         stops = [a, *chain, b]
         return list(zip(stops, stops[1:], strict=False))
@@ -220,8 +220,8 @@ class _Grid:
 
     def order(self) -> None:
         """Sort each layer by where its neighbours are, down and up a few times."""
-        for sweep in range(SWEEPS):
-            down = sweep % 2 == 0
+        for layer_pass in range(PASSES):
+            down = layer_pass % 2 == 0
             near = self.above if down else self.below
             place = {k: i for layer in self.layers for i, k in enumerate(layer)}
             for layer in self.layers if down else reversed(self.layers):
@@ -230,12 +230,12 @@ class _Grid:
                 place.update({k: i for i, k in enumerate(layer)})
 
     def places(self) -> list[float]:
-        """Centres: as near to the neighbours' as the order and the room allow."""
+        """Centres: as near to the neighbours' as the order and the widths allow."""
         x = [0.0] * len(self.rank)
         for layer in self.layers:
             self._settle(layer, [0.0] * len(layer), x)
-        for sweep in range(2 * SWEEPS):
-            down = sweep % 2 == 0
+        for layer_pass in range(2 * PASSES):
+            down = layer_pass % 2 == 0
             near = self.above if down else self.below
             for layer in self.layers if down else reversed(self.layers):
                 wanted = [self._wish(near[k], x, x[k]) for k in layer]
@@ -267,7 +267,7 @@ class _Grid:
         """
         offsets = [0.0]
         for a, b in zip(layer, layer[1:], strict=False):
-            offsets.append(offsets[-1] + (self.room[a] + self.room[b]) / 2 + GAP)
+            offsets.append(offsets[-1] + (self.width[a] + self.width[b]) / 2 + GAP)
         blocks: list[tuple[float, float, int]] = []  # wishes, their weight, how many
         for k, wish, offset in zip(layer, wanted, offsets, strict=True):
             weight = self._weight(k)

@@ -8,8 +8,7 @@ from minimx.core.knobs.knob import Knob
 
 GROUP = "convolution and GPU libraries"
 
-declare = partial(Knob, group=GROUP)
-precision = partial(declare, status="live")
+declare = partial(Knob, group=GROUP, status="live")
 
 KNOBS = (
     declare(
@@ -25,7 +24,6 @@ KNOBS = (
         low=0,
         high=2,
         defaults_by_document={"0.x": "0", "1.x": "1", "2.0": "1"},
-        status="live",
         meaning=(
             "How convolution layers choose their algorithm. 0 takes the first that the "
             "heuristic offers, 1 times those that fit into the layer's workspace, 2 "
@@ -45,7 +43,6 @@ KNOBS = (
         name="MINIMX_CPU_AUTOTUNE",
         type="bool",
         default=False,
-        status="live",
         meaning=(
             "Let `MXNET_CUDNN_AUTOTUNE_DEFAULT` really time what this processor "
             "computes: the convolutions of the CPU and of simulated GPUs. On, layers "
@@ -59,7 +56,6 @@ KNOBS = (
         name="MINIMX_CUDNN_INVERTED_LIMIT",
         type="bool",
         default=False,
-        status="live",
         meaning=(
             "Test the workspace of a convolution as MXNet 1.5 to 1.9 does. The limit "
             "then counts where nothing is timed and for `fastest`, and is ignored for "
@@ -75,7 +71,6 @@ KNOBS = (
         low=0,
         high=1,
         defaults_by_document={"2.0": "1 from cuDNN 8.1 on, 0 before"},
-        status="live",
         meaning=(
             "How candidates are ordered before any is timed. 0 is a fixed decision "
             "rule, 1 a model of cost fitted to measurements, which copes better with "
@@ -92,7 +87,6 @@ KNOBS = (
         default=0,
         low=0,
         high=2,
-        status="live",
         meaning=(
             "How much to print about the choice of algorithm. 1 prints the chosen one "
             "with its workspace and its numerical notes, 2 prints all candidates with "
@@ -101,7 +95,7 @@ KNOBS = (
         ),
         observable="Lines per convolution layer.",
     ),
-    precision(
+    declare(
         name="MXNET_CUDA_ALLOW_TENSOR_CORE",
         sources=(
             "env-vars-1.x.md:209",
@@ -117,7 +111,7 @@ KNOBS = (
         ),
         observable="The time of a float16 product on the virtual clock.",
     ),
-    precision(
+    declare(
         name="MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION",
         sources=(
             "env-vars-1.x.md:215",
@@ -138,7 +132,6 @@ KNOBS = (
         sources=("env-vars-2.0.md:344",),
         type="bool",
         default=True,
-        status="live",
         meaning=(
             "Allow algorithms that add in a narrower type than they multiply. Off, "
             "they are no candidates. Here that is `sliced`, for arrays of float16: it "
@@ -152,7 +145,6 @@ KNOBS = (
         sources=("env-vars-2.0.md:349",),
         type="bool",
         default=True,
-        status="live",
         meaning=(
             "Allow convolution by Fourier transform. It pays for large windows, needs "
             "much workspace, and rounds differently. Windows of 11 by 11 over images "
@@ -166,7 +158,6 @@ KNOBS = (
         sources=("env-vars-2.0.md:354",),
         type="bool",
         default=True,
-        status="live",
         meaning=(
             "Allow Winograd's convolution, which trades multiplications for additions. "
             "Fast for windows of 3 by 3, with a slightly larger rounding error."
@@ -179,7 +170,6 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
-        status="live",
         meaning=(
             "Numbers of algorithms that the forward convolution must not use. The "
             "verbose level prints the numbers."
@@ -192,7 +182,6 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
-        status="live",
         meaning="Numbers of algorithms that the data gradient must not use.",
         observable="The chosen algorithm after the winner was disabled.",
     ),
@@ -202,7 +191,6 @@ KNOBS = (
         type="intlist",
         default=(),
         low=0,
-        status="live",
         meaning="Numbers of algorithms that the weight gradient must not use.",
         observable="The chosen algorithm after the winner was disabled.",
     ),
@@ -214,8 +202,6 @@ KNOBS = (
         ),
         type="bool",
         default=True,
-        planned_in="",
-        status="live",
         meaning=(
             "Warn, when a CUDA device is opened, of a CUDA library that is older than "
             "the one that minimx needs, or newer than the driver knows. MXNet compares "
@@ -231,8 +217,6 @@ KNOBS = (
         ),
         type="bool",
         default=True,
-        planned_in="",
-        status="live",
         meaning=(
             "Warn, when a CUDA device is opened, of a cuDNN library that is older than "
             "8.0. minimx does not call it: convolutions are its own kernels."

@@ -1,4 +1,11 @@
-"""What to type to see a knob act, one file per group like the declarations.
+"""What to type to see a knob act: one table per group of declarations, in TOML.
+
+    [MXNET_ENGINE_TYPE]
+    acts_in = "minimx.core.engine._make"         # the fields of `Example`
+    code = "…"                                   # or program = "…": one of [programs]
+    fill = { device = "gpu" }                    # what stands for `$device` in it
+    needs = "SIMULATED"                          # one of `Needs`
+    expect = { "1" = "…", "2" = "…" }
 
 Nothing here is loaded before a card is asked for: `of(name)` reads all tables the
 first time. A test runs every example under each of its values, in one process after
@@ -7,12 +14,17 @@ the other examples, and compares what is printed.
 
 from __future__ import annotations
 
-import importlib
+import tomllib
+from collections.abc import Iterator
+from enum import StrEnum
 from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
 
 from minimx.core.knobs.example import Example
 
-__all__ = ["TABLES", "Example", "of"]
+__all__ = ["TABLES", "Example", "Needs", "of"]
 
 #: The files of this package, named like those of the declarations.
 TABLES = (
@@ -31,6 +43,17 @@ TABLES = (
 )
 
 
+class Needs(StrEnum):
+    """What an example needs of the machine, as its card words it."""
+
+    SIMULATED = "a simulated GPU (MINIMX_CUDA=off where there is a CUDA device)"
+    CUDA = "a CUDA device, or NUMBA_ENABLE_CUDASIM=1 in the environment"
+    ONEDNN = "oneDNN (pip install 'minimx[onednn]')"
+    OURS = "minimx's own kernels (MXNET_ONEDNN_ENABLED=0 where oneDNN is installed)"
+    OPENCV = "OpenCV (pip install opencv-python-headless)"
+    LINUX = "Linux and two cores"
+
+
 def of(name: str) -> Example | None:
     """The example of a knob, by the name under which it is declared."""
     return _all().get(name)
@@ -38,7 +61,25 @@ def of(name: str) -> Example | None:
 
 @cache
 def _all() -> dict[str, Example]:
-    found: dict[str, Example] = {}
-    for table in TABLES:
-        found |= importlib.import_module(f"{__name__}.{table}").EXAMPLES
-    return found
+    return dict(pair for table in TABLES for pair in _examples(table))
+
+
+def _examples(table: str) -> Iterator[tuple[str, Example]]:
+    """(knob's name, example) of every entry of a file."""
+    path = Path(__file__).with_name(f"{table}.toml")
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    programs = entries.pop("programs", {})
+    each = entries.pop("each", ())
+    for name, entry in entries.items():
+        for fill in each if "$" in name else ({},):
+            yield Template(name).substitute(fill), _example(entry, programs, fill)
+
+
+def _example(
+    entry: dict[str, Any], programs: dict[str, str], fill: dict[str, str]
+) -> Example:
+    fields = dict(entry)
+    code = fields.pop("code", None) or programs[fields.pop("program")]
+    code = Template(code).substitute(fill, **fields.pop("fill", {}))
+    needs = fields.pop("needs", None)
+    return Example(code=code, needs=Needs[needs].value if needs else "", **fields)

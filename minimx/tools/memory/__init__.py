@@ -1,6 +1,6 @@
 """Who holds memory: summaries, checks for leaks, and the error of a full device.
 
-The core asks for this room as the extension "memory reports".
+The core asks for this package as the extension "memory reports".
 """
 
 from minimx.tools.memory.leaks import LeakCheck

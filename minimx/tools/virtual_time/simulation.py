@@ -93,7 +93,7 @@ class Simulation:
         self._serve(self._serving(job.lane))
 
     def _line_up(self, job: Job) -> None:
-        """A job is ready, but nobody looks at the queue yet."""
+        """A job is ready, but no worker looks at the queue yet."""
         job.ready = self.time
         urgency = -job.priority if job.lane.by_priority else 0
         queue = self._serving(job.lane).queue

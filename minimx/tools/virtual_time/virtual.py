@@ -5,7 +5,7 @@ pushing thread `PUSH_NS`. So timelines and makespans are the same on every machi
 can be compared exactly. The lanes are those of the engine that `MXNET_ENGINE_TYPE`
 names.
 
-Results are real: when somebody waits, the functions run, one after the other, in the
+Results are real: when the program waits, the functions run, one after the other, in the
 order of their virtual starts. They run on a thread of their own, so that an interrupted
 wait leaves everything intact, as with the other engines.
 """
@@ -102,7 +102,7 @@ class VirtualEngine(Engine):
     # Pushing and waiting
 
     def submit(self, operation: Operation) -> None:
-        """Queue an operation; as a rule it does not run before somebody waits."""
+        """Queue an operation; as a rule it does not run before the program waits."""
         lane = self._layout(operation.device, operation.prop, self._sizes)
         if in_worker():
             self._enter(Job(operation, lane, self._running, operation.priority))
@@ -180,7 +180,7 @@ class VirtualEngine(Engine):
     # On the simulating thread
 
     def _serve(self, worker: Worker) -> None:
-        """Take in what was pushed, and simulate when somebody waits."""
+        """Take in what was pushed, and simulate when the program waits."""
         while True:
             item = worker.get()
             if item is None:

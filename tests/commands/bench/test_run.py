@@ -89,7 +89,7 @@ def test_a_card_brings_its_memory() -> None:
 def test_what_fits_the_device_and_not_the_host_is_not_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(running, "_host_room", lambda: 1024)
+    monkeypatch.setattr(running, "_host_memory", lambda: 1024)
     (cell,) = run(Plan("score", batches=(1,), ctx="gpu", **SMALL))
     assert cell.status == "rehearsed" and "1 KiB free" in cell.note
     assert cell.peak_bytes is not None and cell.peak_bytes > 1024

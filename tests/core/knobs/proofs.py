@@ -10,7 +10,6 @@ import pytest
 from minimx.core import engine
 from minimx.core.knobs import knobs
 from minimx.tools import knob_examples as examples
-from minimx.tools.knob_examples.needs import ONEDNN
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -33,7 +32,11 @@ def by_example() -> set[str]:
     It turns each back as well. What needs oneDNN is not turned where that is missing.
     """
     found = {knob.name: examples.of(knob.name) for knob in knobs if knob.live}
-    return {name for name, one in found.items() if one and one.needs != ONEDNN}
+    return {
+        name
+        for name, one in found.items()
+        if one and one.needs != examples.Needs.ONEDNN
+    }
 
 
 @pytest.fixture(autouse=True)

@@ -22,10 +22,10 @@ def table(size: int = 3) -> AccessTable:
 
 def test_it_says_what_happened_last() -> None:
     view = table()
-    assert view.said(0) == "before the first of 9 accesses"
-    assert view.said(1) == "1 of 9: x[0] is read"
-    assert view.said(2) == "2 of 9: x[0] is read, for the second time"
-    assert view.said(3) == "3 of 9: out[0] is written"
+    assert view.sentence(0) == "before the first of 9 accesses"
+    assert view.sentence(1) == "1 of 9: x[0] is read"
+    assert view.sentence(2) == "2 of 9: x[0] is read, for the second time"
+    assert view.sentence(3) == "3 of 9: out[0] is written"
 
 
 def test_a_box_counts_and_turns_red_at_the_second_time() -> None:

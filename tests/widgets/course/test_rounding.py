@@ -21,7 +21,7 @@ from minimx_widgets.course.rounding import (
     replay,
     running_sum,
     skipped,
-    told,
+    step_rows,
 )
 
 # -- the predictions -------------------------------------------------------------------
@@ -38,7 +38,7 @@ def test_a_decision_acts_two_steps_later() -> None:
     assert (skipped(at_once), at_once[-1].scale) == (2, 16384)
     real = replay(doubling, [3.0] * 10)
     assert (skipped(real), real[-1].scale) == (3, 8192)
-    assert told(real)[0] == ("1 to 2", "65,536", "skipped")
+    assert step_rows(real)[0] == ("1 to 2", "65,536", "skipped")
 
 
 # -- the scaler ------------------------------------------------------------------------

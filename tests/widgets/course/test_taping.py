@@ -9,7 +9,8 @@ import pytest
 
 from minimx.core import autograd, storage
 from minimx.core.device import cpu
-from minimx_widgets.course import tape_checks, taping
+from minimx_widgets.course import taping
+from minimx_widgets.course.exercises import tape_checks
 from minimx_widgets.course.taping import depth_first, first_come, latest, walk
 from minimx_widgets.pictures.tape_steps import kept
 

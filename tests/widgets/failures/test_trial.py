@@ -52,10 +52,10 @@ def test_the_right_answer_is_right_and_others_get_a_hint(fault: str) -> None:
     for other in CAUSES.keys() - {fault}:
         verdict = judged(case, other, right.layer, right.step)
         assert not verdict.right
-        assert "again" in verdict.words
+        assert "again" in verdict.text
     if right.layer is not None:
         assert not judged(case, fault, None, right.step).right
-        assert "not head" in judged(case, fault, "head", right.step).words
+        assert "not head" in judged(case, fault, "head", right.step).text
     if right.step is not None:
         assert not judged(case, fault, right.layer, None).right
         assert not judged(case, fault, right.layer, right.step + 1).right

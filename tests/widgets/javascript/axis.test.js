@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Axis, markText, placeLabels } from "../../../widgets/minimx_widgets/static/lib/axis.js";
-import { storeOf } from "../../../widgets/minimx_widgets/static/lib/store.js";
+import { Axis, markText, placeLabels } from "../../../widgets/minimx_widgets/static/lib/drawing/axis.js";
+import { storeOf } from "../../../widgets/minimx_widgets/static/lib/data/store.js";
 
 function axisOf(name) {
   const store = storeOf(name);

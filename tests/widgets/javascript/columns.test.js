@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Columns, unpack } from "../../../widgets/minimx_widgets/static/lib/columns.js";
+import { Columns, unpack } from "../../../widgets/minimx_widgets/static/lib/data/columns.js";
 
 test("columns keep the newest rows and count those that left", () => {
   const columns = new Columns({ t: "f8" }, 10);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Lane, Sorted } from "../../../widgets/minimx_widgets/static/lib/engine_index.js";
+import { Lane, Sorted } from "../../../widgets/minimx_widgets/static/lib/engine/engine_index.js";
 
 /** Numbers that look random, the same every time. */
 function dice(seed) {

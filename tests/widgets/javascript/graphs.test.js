@@ -7,21 +7,21 @@ import {
   kept,
   snug,
   zoomedAt,
-} from "../../../widgets/minimx_widgets/static/lib/camera.js";
+} from "../../../widgets/minimx_widgets/static/lib/graph/camera.js";
 import {
   HIGH,
   WIDE,
   pictureOf,
   route,
   stateAt,
-} from "../../../widgets/minimx_widgets/static/lib/graph_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/graph/graph_paint.js";
 import {
   neighbour,
   peakStep,
   tensorAt,
   tensorsOf,
-} from "../../../widgets/minimx_widgets/static/lib/plan_data.js";
-import { scales } from "../../../widgets/minimx_widgets/static/lib/plan_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/memory/plan_data.js";
+import { scales } from "../../../widgets/minimx_widgets/static/lib/memory/plan_paint.js";
 
 const row = (name, x, y, state = 0, decided = []) => [
   name,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { AWAY, GONE, LIVE, watchKernel } from "../../../widgets/minimx_widgets/static/lib/link.js";
+import { AWAY, GONE, LIVE, watchKernel } from "../../../widgets/minimx_widgets/static/lib/data/link.js";
 
 class Signal {
   listeners = new Set();

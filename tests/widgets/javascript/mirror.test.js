@@ -7,7 +7,7 @@ import {
   frontFrame,
   pointAt,
   stepAt,
-} from "../../../widgets/minimx_widgets/static/lib/mirror_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/graph/mirror_paint.js";
 
 const state = {
   policy: "b",

@@ -7,7 +7,7 @@ import {
   imagePixels,
   rgb,
   weightPixels,
-} from "../../../widgets/minimx_widgets/static/lib/pixels.js";
+} from "../../../widgets/minimx_widgets/static/lib/drawing/pixels.js";
 
 const COLOURS = { low: [0, 0, 200], high: [200, 100, 0], paper: [255, 255, 255], lost: [9, 8, 7] };
 

@@ -8,7 +8,7 @@ import {
   holes,
   merged,
   sizeClasses,
-} from "../../../widgets/minimx_widgets/static/lib/pool_data.js";
+} from "../../../widgets/minimx_widgets/static/lib/memory/pool_data.js";
 import {
   addressAt,
   boxesOf,
@@ -16,7 +16,7 @@ import {
   countWords,
   layAddresses,
   layClasses,
-} from "../../../widgets/minimx_widgets/static/lib/pool_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/memory/pool_paint.js";
 
 const USED_AGAIN = 1;
 const GIVEN_BACK = 2;

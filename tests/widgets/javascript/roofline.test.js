@@ -10,7 +10,7 @@ import {
   nearest,
   rateWords,
   scaleOf,
-} from "../../../widgets/minimx_widgets/static/lib/roofline.js";
+} from "../../../widgets/minimx_widgets/static/lib/drawing/roofline.js";
 
 const STATE = {
   roofs: [[100e9, 10e9, "measured"]],

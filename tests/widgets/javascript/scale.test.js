@@ -14,7 +14,7 @@ import {
   percent,
   roundUp,
   ticks,
-} from "../../../widgets/minimx_widgets/static/lib/scale.js";
+} from "../../../widgets/minimx_widgets/static/lib/drawing/scale.js";
 
 test("ticks are round and lie within the range", () => {
   assert.deepEqual(ticks(0, 10, 5), [0, 2, 4, 6, 8, 10]);

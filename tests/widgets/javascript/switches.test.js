@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { placeAfter } from "../../../widgets/minimx_widgets/static/lib/switches.js";
+import { placeAfter } from "../../../widgets/minimx_widgets/static/lib/page/switches.js";
 
 test("arrows walk round a row of choices", () => {
   assert.equal(placeAfter("ArrowRight", 0, 3), 1);

@@ -5,7 +5,7 @@ import {
   statesAt,
   stepAtPlace,
   stepOf,
-} from "../../../widgets/minimx_widgets/static/lib/tape_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/graph/tape_paint.js";
 
 const rows = [
   ["record", 1, "", [], [[1, 1], [0, 1]], 8, 0, 0],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupMarks } from "../../../widgets/minimx_widgets/static/lib/chart.js";
+import { groupMarks } from "../../../widgets/minimx_widgets/static/lib/drawing/chart.js";
 import {
   BATCHES,
   KEPT,
@@ -9,11 +9,11 @@ import {
   Smoother,
   TrainingData,
   median,
-} from "../../../widgets/minimx_widgets/static/lib/training_data.js";
+} from "../../../widgets/minimx_widgets/static/lib/training/training_data.js";
 import {
   boxes,
   chartsHigh,
-} from "../../../widgets/minimx_widgets/static/lib/training_paint.js";
+} from "../../../widgets/minimx_widgets/static/lib/training/training_paint.js";
 
 const NAMES = ["loss", "samples/s", "batch accuracy", "skipped"];
 const model = (run) => ({ get: () => run });

@@ -5,22 +5,22 @@ import {
   EngineData,
   busy,
   layOut,
-} from "../../../widgets/minimx_widgets/static/lib/engine_data.js";
-import { longest } from "../../../widgets/minimx_widgets/static/lib/engine_words.js";
+} from "../../../widgets/minimx_widgets/static/lib/engine/engine_data.js";
+import { longest } from "../../../widgets/minimx_widgets/static/lib/engine/engine_text.js";
 import {
   extremes,
   scaleOf,
   stepAfter,
-} from "../../../widgets/minimx_widgets/static/lib/memory_steps.js";
+} from "../../../widgets/minimx_widgets/static/lib/memory/memory_steps.js";
 import {
   MemoryData,
   between,
   columnsOf,
-} from "../../../widgets/minimx_widgets/static/lib/memory_data.js";
+} from "../../../widgets/minimx_widgets/static/lib/memory/memory_data.js";
 import {
   numberOf,
   sliderScale,
-} from "../../../widgets/minimx_widgets/static/lib/knob_controls.js";
+} from "../../../widgets/minimx_widgets/static/lib/page/knob_controls.js";
 
 const model = (run) => ({ get: () => run });
 const head = (strings, more = {}) => ({

@@ -42,7 +42,7 @@ def test_a_knob_against_what_it_is_now(make: Callable[..., Lab]) -> None:
     view = make().compare(MXNET_EXEC_ENABLE_INPLACE=False, steps=6)
     assert view.wait(60) and view.session.state == DONE
     a, b = (outcome.side for outcome in view.comparison.outcomes)
-    assert (a.words, b.words) == ("In-place on", "In-place off")
+    assert (a.text, b.text) == ("In-place on", "In-place off")
     assert view.comparison.differences == ["MXNET_EXEC_ENABLE_INPLACE"]
     view.close()
 
@@ -62,7 +62,7 @@ def test_the_training_of_the_lab_goes_on_where_it_was(make: Callable[..., Lab]) 
     steps(lab, 4)
     view = lab.compare(MXNET_BACKWARD_DO_MIRROR=True, steps=6)
     assert lab._standing().shown == PAUSED
-    assert "as the comparison took over" in lab._standing().words
+    assert "as the comparison took over" in lab._standing().text
     assert view.wait(60)
     assert len(lab.turns) == 0  # nothing was turned in this training
     steps(lab, 5)

@@ -67,7 +67,7 @@ def test_it_trains_until_it_is_stopped(make: Callable[..., Lab]) -> None:
     assert lab.fit is not None
     assert lab.fit.epoch == 3, "8 steps are one epoch"
     assert repr(lab).startswith("Lab(mlp on (given), cpu(0), paused, epoch 3, test=")
-    assert "left" not in lab.session.progress.words
+    assert "left" not in lab.session.progress.text
     assert lab.run().epochs == 5
 
 
@@ -232,10 +232,10 @@ def test_the_scale_of_the_loss_and_skipped_steps_are_seen(
     assert result.skipped == int(scalings["skipped"].sum()) > 0
     assert metric(lab, "skipped")[-1] == result.skipped
     words = f"{result.skipped} step{'s' * (result.skipped != 1)} skipped"
-    assert result.words.endswith(words)
+    assert result.text.endswith(words)
     assert lab.fit is not None
     scale = f"loss scale {2.0 ** (16 - result.skipped):,.0f}, {words}"
-    assert scale in lab.fit._progress().words
+    assert scale in lab.fit._progress().text
     assert {row.dtype for row in NumericsMonitor(lab.record).rows()} == {"float16"}
     lab.set("dtype", "bfloat16")
     assert lab.run().test_accuracy > 0.9

@@ -30,12 +30,12 @@ AT = Progress(9, 99, "epoch 2 · step 412", 2, 5, 412, pace="90 samples/s · 1 h
     ],
 )
 def test_only_what_runs_says_how_long_it_will_take(state: str, words: str) -> None:
-    assert Standing(state, AT, result="5 epochs").words == words
+    assert Standing(state, AT, result="5 epochs").text == words
 
 
 def test_before_the_first_step_it_is_preparing() -> None:
     nothing = Progress(0, 0, "")
-    assert Standing(RUNNING, nothing).words == "Preparing data and network…"
+    assert Standing(RUNNING, nothing).text == "Preparing data and network…"
 
 
 def test_a_training_that_can_go_on_is_paused_for_the_page() -> None:
@@ -48,11 +48,11 @@ def test_a_training_that_can_go_on_is_paused_for_the_page() -> None:
 
 def test_who_took_over_is_named_on_either_side() -> None:
     left = Standing(STOPPED, AT, goes_on=True, taken_by="mlp on digits")
-    assert left.words == (
+    assert left.text == (
         "Paused, as mlp on digits took over: Go on takes over · epoch 2 · step 412"
     )
     fresh = Standing(READY, Progress(0, 0, ""), other="lenet on glyphs")
-    assert "takes over from lenet on glyphs" in fresh.words
+    assert "takes over from lenet on glyphs" in fresh.text
 
 
 def test_what_beginning_afresh_would_lose() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minimx.core.errors import KnobError
-from minimx_widgets.pictures.pool_knobs import control, value_of, words_of
+from minimx_widgets.pictures.pool_knobs import control, value_of, value_text
 
 PAGE = "MXNET_GPU_MEM_POOL_PAGE_SIZE"
 CUTOFF = "MXNET_GPU_MEM_POOL_ROUND_LINEAR_CUTOFF"
@@ -14,11 +14,11 @@ CUTOFF = "MXNET_GPU_MEM_POOL_ROUND_LINEAR_CUTOFF"
 @pytest.mark.parametrize("text", ["8192", "8KiB", " 8 K", "8kb", 8192])
 def test_bytes_are_read_with_and_without_a_unit(text: str | int) -> None:
     assert value_of(PAGE, text) == 8192
-    assert words_of(PAGE, 8192) == "8KiB"
+    assert value_text(PAGE, 8192) == "8KiB"
 
 
 def test_other_numbers_have_no_units() -> None:
-    assert words_of(CUTOFF, 24) == "24"
+    assert value_text(CUTOFF, 24) == "24"
     with pytest.raises(KnobError, match=CUTOFF):
         value_of(CUTOFF, "24K")
 

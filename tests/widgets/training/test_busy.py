@@ -28,10 +28,10 @@ def test_a_full_machine_with_others_on_it_is_busy_from_the_second_window_on() ->
     assert cores((4, 2), (4, 1)) == [0, 1.5]
     samples = looks((4, 2), (4, 1))
     machine = Busy(lambda: next(samples))
-    assert machine.words == ""
+    assert machine.text == ""
     machine.look()
     machine.look()
-    assert machine.words.startswith("Other programs use 1.5 of 2 cores: ")
+    assert machine.text.startswith("Other programs use 1.5 of 2 cores: ")
 
 
 def test_our_own_work_and_idle_cores_are_not_others() -> None:
@@ -54,7 +54,7 @@ def test_windows_that_are_too_short_are_not_compared() -> None:
 
 def test_a_system_that_does_not_count_says_nothing() -> None:
     machine = Busy(lambda: None)
-    assert (machine.look(), machine.words) == (0, "")
+    assert (machine.look(), machine.text) == (0, "")
 
 
 def test_only_cores_that_we_may_use_count() -> None:

@@ -5,12 +5,16 @@ wanted. `read_core` shows the source of minimx, `explained` compares sentences, 
 unfold one by one, `verdicts` puts documents on trial. A check says what was expected,
 what was seen and which idea to look at again.
 
-The probes and checks of each notebook live in a file of its own, named like it.
+The probes and checks of each notebook live in a file of its own, named like it; where
+they are too many for one file, the checks are in `exercises/`.
 """
 
-from minimx_widgets.course.cards import PredictCard
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import (
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from minimx_widgets.course.parts.cards import PredictCard
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import (
     Shown,
     code,
     explained,
@@ -22,6 +26,9 @@ from minimx_widgets.course.text import (
     verdicts,
 )
 
+if TYPE_CHECKING:
+    from minimx_widgets.course.exercises import knob_checks, tape_checks
+
 __all__ = [
     "Feedback",
     "PredictCard",
@@ -30,9 +37,18 @@ __all__ = [
     "code",
     "explained",
     "hints",
+    "knob_checks",
     "plain_warnings",
     "read_core",
     "refused",
     "table",
+    "tape_checks",
     "verdicts",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Checks of exercises, imported by the notebooks that ask for them."""
+    if name in ("knob_checks", "tape_checks"):
+        return import_module(f"{__name__}.exercises.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,7 +55,7 @@ class AccessTable(ipw.VBox):  # type: ignore[misc]
         data["text/html"] = self.grid(self.found.total)
         return data, metadata
 
-    def said(self, upto: int) -> str:
+    def sentence(self, upto: int) -> str:
         """The last of the first `upto` accesses in words."""
         total = self.found.total
         if upto == 0:
@@ -93,7 +93,7 @@ class AccessTable(ipw.VBox):  # type: ignore[misc]
         each = f"{self.found.per_element:g} accesses for each element of the output"
         head = f"<b>{html.escape(self.title)}</b><br>" if self.title else ""
         return (
-            f"<div style='line-height:1.5'>{head}{html.escape(self.said(upto))}"
+            f"<div style='line-height:1.5'>{head}{html.escape(self.sentence(upto))}"
             f"<table style='margin:0.3em 0'>{''.join(rows)}</table>"
             f"{self.found.total} accesses, {each}</div>"
         )
@@ -101,13 +101,13 @@ class AccessTable(ipw.VBox):  # type: ignore[misc]
 
 def _box(reads: int, writes: int, now: bool) -> str:
     """One element: its counts, coloured by what happened to it."""
-    words = [f"{reads} r"] * bool(reads) + [f"{writes} w"] * bool(writes)
+    texts = [f"{reads} r"] * bool(reads) + [f"{writes} w"] * bool(writes)
     colour = _WRITE if writes else _READ
     if max(reads, writes) > 1:
         colour = _AGAIN
-    shade = f"rgba({colour},{0.35 if words else 0})"
+    shade = f"rgba({colour},{0.35 if texts else 0})"
     edge = "2px solid currentColor" if now else "1px solid rgba(128,128,128,0.5)"
     return (
         f"<td style='background:{shade};border:{edge};min-width:3em;"
-        f"text-align:center;white-space:nowrap'>{' '.join(words) or '·'}</td>"
+        f"text-align:center;white-space:nowrap'>{' '.join(texts) or '·'}</td>"
     )

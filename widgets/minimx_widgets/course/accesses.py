@@ -29,7 +29,7 @@ from minimx.core.kernels.codegen import write
 from minimx.core.operators.pointwise import Pointwise
 from minimx.core.ops import Op
 from minimx.fast.fusion.fused_operator import FusedOp
-from minimx_widgets.course.text import table
+from minimx_widgets.course.parts.text import table
 
 READ, WRITE = "read", "write"
 _HEADS = ("array", "kind", "elements", "reads", "writes")
@@ -282,11 +282,11 @@ def counted_on_threads(
 
 def _given(log: Accesses, plain: Any, arrays: Sequence[Any], outs: int) -> list[Any]:
     """The arguments of a run: arrays that count, under the names of the kernel."""
-    words = list(inspect.signature(plain).parameters)
+    names = list(inspect.signature(plain).parameters)
     first_out = len(arrays) - outs
     return [
         log.array(
-            words[k] if k < len(words) else f"array {k}",
+            names[k] if k < len(names) else f"array {k}",
             "output" if k >= first_out else "input",
             value,
         )
@@ -315,7 +315,7 @@ def _python(
         return done[id(function)]
     world = dict(function.__globals__)
     cells = [CellType() for _ in function.__closure__ or ()]
-    twin = done[id(function)] = FunctionType(
+    counting = done[id(function)] = FunctionType(
         function.__code__,
         world,
         function.__name__,
@@ -334,7 +334,7 @@ def _python(
     free = function.__code__.co_freevars
     for name, mine, old in zip(free, cells, function.__closure__ or (), strict=True):
         mine.cell_contents = swapped(name, old.cell_contents)
-    return twin
+    return counting
 
 
 def _names(code: CodeType) -> set[str]:
@@ -384,9 +384,9 @@ def _generated(text: str) -> Callable[..., Any]:
     world: dict[str, Any] = {}
     for node in tree.body:
         for word in node.names if isinstance(node, ast.ImportFrom) else ():
-            for words in (_WORDS, vars(np), vars(math)):
-                if word.name in words:
-                    world.setdefault(word.name, words[word.name])
+            for names in (_NAMES, vars(np), vars(math)):
+                if word.name in names:
+                    world.setdefault(word.name, names[word.name])
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     function.decorator_list = []
     code = ast.Module([function], [])
@@ -396,7 +396,7 @@ def _generated(text: str) -> Callable[..., Any]:
 
 
 #: `alloca` is memory on the stack: what is kept there stays in the nearest cache.
-_WORDS: dict[str, Any] = {
+_NAMES: dict[str, Any] = {
     "operand": lambda args, k, dtype: args[k],
     "load": lambda array, i: array[i],
     "store": operator.setitem,

@@ -4,7 +4,7 @@
     Feeding          readers, decoding threads, buffers and a network in one pipeline
     Feeding.run      the engine at work on it: images per second, and the record
 
-In the pipeline every operation takes as long as it is told to, and all else is the
+In the pipeline every operation takes as long as it is set to, and all else is the
 engine's: a buffer is a var that the decoders write and the network reads, so a decoder
 waits until the network is done with what the buffer held.
 """
@@ -27,8 +27,8 @@ from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.timing import now
 
 #: The network's stage in a record, and the others.
@@ -207,20 +207,20 @@ def check_speed(attempt: Callable[..., float]) -> Feedback:
     """
     for feeding in PIPELINES:
         try:
-            said = attempt(feeding)
+            answer = attempt(feeding)
         except TypeError as error:
             if "ellipsis" not in str(error):
                 raise
             return Feedback(False, "a `...` is still there", "numbers for both of them")
-        if not isinstance(said, float | int):
-            return Feedback(False, f"it returned {said!r}", "images per second")
+        if not isinstance(answer, float | int):
+            return Feedback(False, f"it returned {answer!r}", "images per second")
         ran = feeding.run()
-        if not math.isclose(said, ran.images_per_second, rel_tol=0.02):
-            return _wrong_speed(feeding, said, ran)
+        if not math.isclose(answer, ran.images_per_second, rel_tol=0.02):
+            return _wrong_speed(feeding, answer, ran)
     return Feedback(True, f"within 2 % of the engine for {len(PIPELINES)} pipelines")
 
 
-def _wrong_speed(feeding: Feeding, said: float, ran: Fed) -> Feedback:
+def _wrong_speed(feeding: Feeding, answer: float, ran: Fed) -> Feedback:
     """Name the misconception behind a wrong speed of a pipeline."""
     decode = feeding.batch * feeding.decode_ms / feeding.threads
     slower, both = max(decode, feeding.batch_ms), decode + feeding.batch_ms
@@ -236,14 +236,15 @@ def _wrong_speed(feeding: Feeding, said: float, ran: Fed) -> Feedback:
         thread + feeding.batch_ms: "the threads share the images of a batch",
     }
     idea = "the units: milliseconds go in, images per second come out"
-    for milliseconds, words in wrong.items():
-        if math.isclose(said, feeding.batch / milliseconds * 1e3, rel_tol=0.02):
-            idea = words
+    for milliseconds, text in wrong.items():
+        if math.isclose(answer, feeding.batch / milliseconds * 1e3, rel_tol=0.02):
+            idea = text
             break
     buffers = "1 buffer" if feeding.buffers == 1 else f"{feeding.buffers} buffers"
     seen = (
-        f"{said:,.4g} images/s for batches of {feeding.batch} in {feeding.batch_ms:g} "
-        f"ms, {feeding.threads} threads at {feeding.decode_ms:g} ms, {buffers}"
+        f"{answer:,.4g} images/s for batches of {feeding.batch} in "
+        f"{feeding.batch_ms:g} ms, {feeding.threads} threads at "
+        f"{feeding.decode_ms:g} ms, {buffers}"
     )
     return Feedback(False, seen, f"{ran.images_per_second:,.0f} images/s", idea)
 
@@ -255,23 +256,23 @@ def check_enough(attempt: Callable[[dict[int, float]], int]) -> Feedback:
     It sees the speeds of a network at a few small batches; whether it is right is seen
     at the batch that it names, on the virtual clock.
     """
-    told = []
+    texts = []
     for channels in NETS:
         device = gpu(0)
         net = small(channels, device)
         law = _law(virtual_speeds(net, (*GIVEN, 32, 64), device))
         given = virtual_speeds(net, GIVEN, device)
-        said = attempt(dict(given))
-        if isinstance(said, np.integer | np.floating):
-            said = said.item()
-        if isinstance(said, bool) or not isinstance(said, float | int):
-            return Feedback(False, f"it returned {said!r}", "a batch size, a number")
-        if not abs(said - law.enough) <= max(1, TOLERANCE * law.enough):
-            return _wrong_batch(channels, said, law, given)
-        batch = round(said)
+        answer = attempt(dict(given))
+        if isinstance(answer, np.integer | np.floating):
+            answer = answer.item()
+        if isinstance(answer, bool) or not isinstance(answer, float | int):
+            return Feedback(False, f"it returned {answer!r}", "a batch size, a number")
+        if not abs(answer - law.enough) <= max(1, TOLERANCE * law.enough):
+            return _wrong_batch(channels, answer, law, given)
+        batch = round(answer)
         share = virtual_speeds(net, (batch,), device)[batch] / law.peak
-        told.append(f"batch {batch} reaches {share:.1%}")
-    return Feedback(True, f"{', '.join(told)} of its network's peak")
+        texts.append(f"batch {batch} reaches {share:.1%}")
+    return Feedback(True, f"{', '.join(texts)} of its network's peak")
 
 
 def _law(speeds: Mapping[int, float]) -> Saturation:
@@ -281,7 +282,7 @@ def _law(speeds: Mapping[int, float]) -> Saturation:
 
 
 def _wrong_batch(
-    channels: Sequence[int], said: float, law: Saturation, given: Mapping[int, float]
+    channels: Sequence[int], answer: float, law: Saturation, given: Mapping[int, float]
 ) -> Feedback:
     """Name the misconception behind a wrong batch."""
     ratio = law.t0 / law.t1
@@ -294,19 +295,21 @@ def _wrong_batch(
         ENOUGH * law.peak: "a batch size is wanted, not images per second",
     }
     idea = "the time of a batch, b / speed, is a straight line over b; its slope is t1"
-    if said in given and said >= last / 2:
+    if answer in given and answer >= last / 2:
         idea = (
             f"the peak, 1 / t1, is what no batch exceeds; batch {last} is only the "
             "largest that you were given"
         )
     else:
-        for batch, words in near.items():
-            if abs(said - batch) <= max(0.5, 0.05 * batch):
-                idea = words
+        for batch, text in near.items():
+            if abs(answer - batch) <= max(0.5, 0.05 * batch):
+                idea = text
                 break
-    seen = f"batch {said:,.4g} for the network of {', '.join(map(str, channels))}"
-    if 1 <= said < law.enough * 100:
-        seen += f" channels, which reaches {law.speed(said) / law.peak:.0%} of the peak"
+    seen = f"batch {answer:,.4g} for the network of {', '.join(map(str, channels))}"
+    if 1 <= answer < law.enough * 100:
+        seen += (
+            f" channels, which reaches {law.speed(answer) / law.peak:.0%} of the peak"
+        )
     wanted = f"the smallest batch at {ENOUGH:.0%} of {law.peak:,.0f} images/s, within "
     wanted += f"{TOLERANCE:.0%}"
     return Feedback(False, seen, wanted, idea)

@@ -22,8 +22,8 @@ from minimx.core.graph.running.bulk import segments
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.gluon import nn
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 SENTENCE = (
     "The Python code runs once, to write the graph down; later calls run the graph, so "

@@ -28,7 +28,7 @@ from minimx.fast.convolution.choosing import (
 )
 from minimx.fast.convolution.estimate import features
 from minimx.fast.convolution.transforms import tiling
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
 
 #: Images, channels and edge of the layer that is looked at.
 LAYER = (16, 64, 28)
@@ -152,7 +152,7 @@ def check_count(attempt: Callable[..., int]) -> Feedback:
                 return Feedback(
                     False,
                     f"F({m}×{m}, 3×3) on {images} × {channels} × {edge} × {edge} takes "
-                    f"{_said(seen)} multiplications",
+                    f"{_shown(seen)} multiplications",
                     f"{wanted:,}",
                     _missed(seen, wanted, size, m),
                 )
@@ -161,7 +161,7 @@ def check_count(attempt: Callable[..., int]) -> Feedback:
     )
 
 
-def _said(seen: object) -> str:
+def _shown(seen: object) -> str:
     return f"{seen:,}" if isinstance(seen, int | float) else repr(seen)
 
 

@@ -31,8 +31,8 @@ from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
 from minimx.symbol import Symbol
 from minimx_widgets.course.accesses import Accesses, counted, counted_on_threads
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 SENTENCE = (
     "A pointwise operator spends its time on fetching numbers from memory and bringing "
@@ -402,10 +402,10 @@ def _no_sheet(attempt: Any) -> Feedback | None:
             '@mx.ops.register("gated") above the class',
         )
     if len(attempt.inputs) != 2 or "beta" not in attempt.of().settings:
-        words = ", ".join((*attempt.inputs, *attempt.of().settings))
+        text = ", ".join((*attempt.inputs, *attempt.of().settings))
         return Feedback(
             False,
-            f"it takes {words}",
+            f"it takes {text}",
             "two arrays and the number beta",
             'a fact has no type, `inputs = ("data", "other")`; a setting has one, '
             "`beta: float = 1.0`",

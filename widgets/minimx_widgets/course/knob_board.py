@@ -23,7 +23,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.gluon.data import vision
 from minimx_widgets import palette, svg
-from minimx_widgets.course.text import Shown
+from minimx_widgets.course.parts.text import Shown
 
 # The moments in the life of a program at which MXNet reads a variable, in their order.
 MOMENTS = (
@@ -84,12 +84,12 @@ class Liveness(Shown):
             (row.probe.name, row.probe.what, row.before, row.turned, row.after)
             for row in self.rows
         ]
-        words = [
+        lines = [
             f"{name:<35} {what}: {before} → {turned} → {after}"
             for name, what, before, turned, after in cells
         ]
         ending = f"{self.alive} of {len(self.rows)} moved what they promise, and back."
-        super().__init__("\n".join([*words, ending]), _html(cells, ending))
+        super().__init__("\n".join([*lines, ending]), _html(cells, ending))
 
     @property
     def alive(self) -> int:
@@ -156,9 +156,9 @@ def moments(probes: Sequence[Probe] | None = None, *, dark: bool = False) -> Sho
     parts.append(svg.text(edge, 44, "you turn it here", late, anchor="middle"))
     for i, probe in enumerate(chosen):
         parts += _line(probe, TOP + ROW * (i + 0.5), edge, dark=dark)
-    words = _words(chosen)
-    picture = svg.picture(width, height, parts, title=words, dark=dark)
-    return Shown(words, picture, "image/svg+xml")
+    text = _text(chosen)
+    picture = svg.picture(width, height, parts, title=text, dark=dark)
+    return Shown(text, picture, "image/svg+xml")
 
 
 def _x(moment: int) -> float:
@@ -177,8 +177,8 @@ def _line(probe: Probe, y: float, edge: float, *, dark: bool) -> list[str]:
         svg.line([(LEFT, y), (end, y)], rule, width=1.5),
     ]
     if probe.read == NEVER:
-        words = "never: it reads another spelling"
-        return [*parts, svg.text(LEFT + 6, y - 4, words, late)]
+        text = "never: it reads another spelling"
+        return [*parts, svg.text(LEFT + 6, y - 4, text, late)]
     if probe.late_acts:
         parts.append(svg.line([(edge, y), (end, y)], good, width=3))
         places = [edge + (end - edge) * k / 4 for k in (1, 2, 3)]
@@ -186,7 +186,7 @@ def _line(probe: Probe, y: float, edge: float, *, dark: bool) -> list[str]:
     return [*parts, svg.dot(_x(probe.read), y, late, MOMENTS[probe.read])]
 
 
-def _words(probes: Sequence[Probe]) -> str:
+def _text(probes: Sequence[Probe]) -> str:
     late = sum(probe.late_acts for probe in probes)
     never = sum(probe.read == NEVER for probe in probes)
     return (

@@ -25,8 +25,8 @@ from minimx.core.graph.values.specs import every_spec
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.core.storage import pool_for
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.training.mirror_measure import Measured, raced
 from minimx_widgets.training.subject import Subject
 
@@ -76,13 +76,13 @@ def chain(sizes: Sequence[int], plan: Collection[int] | None = None) -> Any:
     """A symbol of one layer after the other, with outputs of so many KiB.
 
     plan: the layers that say force_mirroring=False; the others say True. Without a
-    plan nobody says anything.
+    plan there is nothing to say.
     """
     x = sym.var("data")
     for number, size in enumerate(sizes):
-        said = {} if plan is None else {"force_mirroring": str(number not in plan)}
+        mark = {} if plan is None else {"force_mirroring": str(number not in plan)}
         x = sym.FullyConnected(
-            x, num_hidden=size, no_bias=True, name=f"layer{number}", attr=said
+            x, num_hidden=size, no_bias=True, name=f"layer{number}", attr=mark
         )
     return x
 
@@ -174,8 +174,8 @@ def trained(net: Any, sizes: Sequence[int]) -> Trained:
             bits.update(gradient.asnumpy())
     mem, names = record.mem(), record.texts(record.ops()["name"])
     owners = np.array(record.texts(mem["name"]))
-    lent = np.isin(record.texts(mem["event"]), ("alloc", "hit"))
-    held = mem["requested"][lent & (owners == "arena")]
+    in_use = np.isin(record.texts(mem["event"]), ("alloc", "hit"))
+    held = mem["requested"][in_use & (owners == "arena")]
     products = sum(name == "FullyConnected" for name in names)
     return Trained(int(held.sum()) / KIB, products, bits.hexdigest())
 
@@ -266,7 +266,7 @@ def check_checkpointed(attempt: Step) -> Feedback:
     same = [a.tobytes() == b.tobytes() for a, b in pairs]
     if not all(same):
         return _wrong_gradients(same)
-    words = (
+    text = (
         f"the gradients of all {layers} weights to the bit, {seen.slots:.0f} slots "
         f"instead of {right.slots:.0f}, {seen.runs} runs of layers instead of {layers}"
     )
@@ -285,7 +285,7 @@ def check_checkpointed(attempt: Step) -> Feedback:
             "step 1: on a tape every layer's output is kept; the first time through, "
             "there must be none",
         )
-    return Feedback(True, words)
+    return Feedback(True, text)
 
 
 def _wrong_gradients(same: Sequence[bool]) -> Feedback:
@@ -321,12 +321,12 @@ def check_choice(attempt: Callable[[list[int]], Iterable[int]]) -> Feedback:
 
     Each chain is trained for real, with the choice and with everything kept.
     """
-    told = []
+    texts = []
     for name, sizes, target in TARGETS:
-        said = attempt(list(sizes))
-        if isinstance(said, str | bytes) or not isinstance(said, Iterable):
-            return Feedback(False, f"it returned {said!r}", "the numbers of layers")
-        kept = sorted({*said})
+        answer = attempt(list(sizes))
+        if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
+            return Feedback(False, f"it returned {answer!r}", "the numbers of layers")
+        kept = sorted({*answer})
         if odd := [k for k in kept if k not in range(len(sizes))]:
             return Feedback(
                 False,
@@ -341,8 +341,8 @@ def check_choice(attempt: Callable[[list[int]], Iterable[int]]) -> Feedback:
             return Feedback(False, seen, f"at most {target} KiB", _why(sizes, kept))
         if not some.same or again > len(sizes):
             raise AssertionError(f"{name}: {some} is no way to train")
-        told.append(f"{held:.0f} KiB with {again} runs more")
-    return Feedback(True, f"equal gradients, and {'; '.join(told)}")
+        texts.append(f"{held:.0f} KiB with {again} runs more")
+    return Feedback(True, f"equal gradients, and {'; '.join(texts)}")
 
 
 def _why(sizes: Sequence[int], kept: Sequence[int]) -> str:

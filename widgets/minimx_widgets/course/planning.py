@@ -1,8 +1,8 @@
 """Notebook 06: what lies where, how long, and who may write over whom.
 
 The planner and its verdicts are those of `minimx.core.graph`. `forced` runs twelve
-lines on real arrays and writes over inputs wherever it is told to, allowed or not: so a
-wrong mark gives wrong numbers, and the check can show them.
+lines on real arrays and writes over inputs wherever a mark says so, allowed or not: so
+a wrong mark gives wrong numbers, and the check can show them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Entry, Graph
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import Shown, code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import Shown, code
 from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import human_bytes
 
@@ -123,7 +123,7 @@ def results(plan: MemoryPlan) -> list[Result]:
 class Case(NamedTuple):
     """A graph to try a function on, and what to look at if it errs."""
 
-    words: str
+    text: str
     plan: MemoryPlan
     too_much: str
     too_little: str
@@ -140,23 +140,23 @@ def check_needed(attempt: Callable[[list[Result]], int]) -> Feedback:
     count = 0
     for case in _cases():
         count += 1
-        said = attempt(results(case.plan))
-        if not isinstance(said, int | float | np.number):
-            return Feedback(False, f"it returned {said!r}", "a number of bytes")
-        if said != case.plan.peak:
-            return _wrong_bytes(case, said)
+        answer = attempt(results(case.plan))
+        if not isinstance(answer, int | float | np.number):
+            return Feedback(False, f"it returned {answer!r}", "a number of bytes")
+        if answer != case.plan.peak:
+            return _wrong_bytes(case, answer)
     return Feedback(True, f"the planner says the same of {count} graphs")
 
 
-def _wrong_bytes(case: Case, said: Any) -> Feedback:
+def _wrong_bytes(case: Case, answer: Any) -> Feedback:
     peak, apart = case.plan.peak, case.plan.bytes_apart
-    if said == 0:
+    if answer == 0:
         idea = "measure: `most` is still what it was at the beginning"
-    elif said == apart:
+    elif answer == apart:
         idea = "release: nothing was ever taken out of `alive`"
     else:
-        idea = case.too_much if said > peak else case.too_little
-    return Feedback(False, f"{said:,} bytes for {case.words}", f"{peak:,} bytes", idea)
+        idea = case.too_much if answer > peak else case.too_little
+    return Feedback(False, f"{answer:,} bytes for {case.text}", f"{peak:,} bytes", idea)
 
 
 def _cases() -> Iterator[Case]:
@@ -168,11 +168,11 @@ def _cases() -> Iterator[Case]:
     yield Case("the chain", _apart(x), "release: as soon as nobody reads it", order)
     first = _layers(data, [8])
     skip = symbol.concat(_layers(first, [8, 16, 2]), first, dim=1)
-    words = "a result that is read now and again much later"
-    yield Case(words, _apart(_layers(skip, [1])), "release: at the last reading", last)
+    text = "a result that is read now and again much later"
+    yield Case(text, _apart(_layers(skip, [1])), "release: at the last reading", last)
     twice = _layers(symbol.concat(first, first, dim=1), [8, 16, 1])
-    words = "a line that reads the same result twice"
-    yield Case(words, _apart(twice), "count: such a line counts for two", last)
+    text = "a line that reads the same result twice"
+    yield Case(text, _apart(twice), "count: such a line counts for two", last)
     chance = random.Random(6)
     for number in range(200):
         yield Case(f"random graph {number}", _random(chance), last, last)
@@ -218,8 +218,8 @@ class Line:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        words = [*self.inputs, *(f"{k}={v}" for k, v in self.settings.items())]
-        return f"{self.name} = {self.op}({', '.join(words)})"
+        text = [*self.inputs, *(f"{k}={v}" for k, v in self.settings.items())]
+        return f"{self.name} = {self.op}({', '.join(text)})"
 
 
 #: The caller gives x and w, matrices of 64 × 64, and gets l.
@@ -287,9 +287,9 @@ def plan_lines(settings: Settings | None = None) -> MemoryPlan:
 def forced(marks: Collection[str], x: Any, w: Any) -> Any:
     """Run the twelve lines; each marked one is written over its first input.
 
-    x, w: NDArrays of 64 × 64, which a mark may spoil. Raises ShapeError where a result
-    does not have the shape of the input. A marked reshape writes nothing: its result is
-    the same memory. Without the mark it is a copy.
+    x, w: NDArrays of 64 × 64, which a mark may overwrite. Raises ShapeError where a
+    result does not have the shape of the input. A marked reshape writes nothing: its
+    result is the same memory. Without the mark it is a copy.
     """
     values = {"x": x, "w": w}
     for line in LINES:
@@ -355,8 +355,8 @@ def check_marks(attempt: Any) -> Feedback:
     assert damage(marks) == Damage(0, 0, 0), "the planner grants what is not right"
     if own > plan.total:
         idea = next(idea for name, idea in LEFT_OUT.items() if name not in marks)
-        words = f"the result is right, and takes {human_bytes(own)}"
-        return Feedback(False, words, human_bytes(plan.total), idea)
+        text = f"the result is right, and takes {human_bytes(own)}"
+        return Feedback(False, text, human_bytes(plan.total), idea)
     return Feedback(
         True,
         f"the same bits with all {len(granted)} of them forced, the planner agrees, "
@@ -387,13 +387,13 @@ def _harm(plan: MemoryPlan, line: Line, granted: set[str]) -> Feedback | None:
         )
     wanted = "the same bits as without, and the caller's arrays untouched"
     if found.result:
-        words = f"{what}: {found.result} of {SIDE * SIDE} elements of l are wrong"
+        text = f"{what}: {found.result} of {SIDE * SIDE} elements of l are wrong"
     elif found.x or found.w:
         whose = "x" if found.x else "w"
-        words = f"{what}: l is right, but the caller's {whose} is spoiled for good"
+        text = f"{what}: l is right, but the caller's {whose} is spoiled for good"
     else:
         return None
-    return Feedback(False, words, wanted, _why_not(plan, line))
+    return Feedback(False, text, wanted, _why_not(plan, line))
 
 
 def _lucky(plan: MemoryPlan, line: Line) -> Feedback:

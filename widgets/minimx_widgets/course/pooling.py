@@ -22,8 +22,8 @@ from minimx.core.record import Record
 from minimx.core.storage import Policy, Pool, Stats
 from minimx.core.storage.policy import from_knobs, knob_names, round_power2
 from minimx.gluon import nn
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MIB = 1 << 20
 #: One time step of one buffer: 64 KiB, as float32.
@@ -68,7 +68,7 @@ def lengths(batches: int = 200, seed: int = 0) -> list[int]:
 
 @contextmanager
 def fresh_gpu(memory: str = "512MiB", **settings: Any) -> Iterator[None]:
-    """A simulated GPU whose pool has lent nothing yet, under some knobs.
+    """A simulated GPU whose pool has allocated nothing yet, under some knobs.
 
     Operations run one after the other, so that arrays live as long as their names.
     """
@@ -130,7 +130,8 @@ ROUNDED = (
 def check_rounding(attempt: Rounding) -> Feedback:
     """The faded exercise: `attempt(nbytes, page, cutoff)` rounds as Round does.
 
-    Compared with the pool's own policy, for some telling sizes and 500 random ones.
+    Compared with the pool's own policy, for some characteristic sizes and 500 random
+    ones.
     """
     if not callable(attempt):
         return Feedback(False, f"{attempt!r} is not a function", "a function (nbytes)")
@@ -142,28 +143,28 @@ def check_rounding(attempt: Rounding) -> Feedback:
     always = "it holds the request, and is as small as the rule allows"
     for nbytes, cutoff, idea in (*ROUNDED, *((n, c, always) for n, c in some)):
         wanted = round_power2(4096, cutoff).rounding(nbytes)
-        said = attempt(nbytes, 4096, cutoff)
-        if said is Ellipsis or said is None:
-            return Feedback(False, f"it returned {said!r}", "a number of bytes")
-        if said != wanted:
-            return _wrong_size(nbytes, cutoff, said, wanted, idea)
+        answer = attempt(nbytes, 4096, cutoff)
+        if answer is Ellipsis or answer is None:
+            return Feedback(False, f"it returned {answer!r}", "a number of bytes")
+        if answer != wanted:
+            return _wrong_size(nbytes, cutoff, answer, wanted, idea)
     return Feedback(True, f"the pool says the same of {len(ROUNDED) + 500} requests")
 
 
 def _wrong_size(
-    nbytes: int, cutoff: int, said: Any, wanted: int, idea: str
+    nbytes: int, cutoff: int, answer: Any, wanted: int, idea: str
 ) -> Feedback:
-    words = f"{said:,} bytes for a request of {nbytes:,} with cutoff {cutoff}"
-    if said < nbytes:
+    text = f"{answer:,} bytes for a request of {nbytes:,} with cutoff {cutoff}"
+    if answer < nbytes:
         idea = "a block must hold the request: round up, not down"
-    elif nbytes > 1 << cutoff and said == -(-nbytes // (2 * MIB)) * 2 * MIB:
+    elif nbytes > 1 << cutoff and answer == -(-nbytes // (2 * MIB)) * 2 * MIB:
         idea = (
             "this is Naive's rule. The 2.0 document promises it above the cutoff, but "
             "MXNet takes multiples of 2**cutoff"
         )
-    elif nbytes > 1 << cutoff and said == 1 << (nbytes - 1).bit_length():
+    elif nbytes > 1 << cutoff and answer == 1 << (nbytes - 1).bit_length():
         idea = "above the cutoff there are no powers of two any more"
-    return Feedback(False, words, f"{wanted:,} bytes", idea)
+    return Feedback(False, text, f"{wanted:,} bytes", idea)
 
 
 # -- the free exercise: choose a policy for a trace ----------------------------------
@@ -182,7 +183,7 @@ def demand(steps: int = 200, seed: int = 8) -> Iterator[list[int]]:
 
 
 def serve(policy: Policy, recorder: Record | None = None) -> Stats:
-    """The books of a pool after the whole demand, on 2 GiB that are only counted."""
+    """The counters of a pool after the whole demand, on 2 GiB that are only counted."""
     bus = SimpleNamespace(recorder=recorder)
     pool = Pool(CountingDriver(gpu(), CARD), policy, bus=bus)
     owner = Owner("layer", "net", "forward", "activation")
@@ -214,13 +215,13 @@ def check_choice(attempt: Any) -> Feedback:
     """
     policy = attempt if isinstance(attempt, Policy) else _chosen(attempt)
     stats = serve(policy)
-    words = (
+    text = (
         f"{stats.peak_reserved / MIB:,.0f} MiB reserved, {stats.n_malloc} driver calls"
     )
     if stats.peak_reserved <= MOST_RESERVED and stats.n_malloc <= MOST_CALLS:
-        return Feedback(True, words)
+        return Feedback(True, text)
     wanted = f"at most {MOST_RESERVED / MIB:.0f} MiB, and at most {MOST_CALLS} calls"
-    return Feedback(False, words, wanted, _why(policy, stats))
+    return Feedback(False, text, wanted, _why(policy, stats))
 
 
 def _chosen(attempt: Any) -> Policy:

@@ -24,8 +24,8 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.profiler.check import complaints, load_events
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MENDS: Final = ("data", "chain", "product")
 BATCH, FEATURES, READINGS, HIDDEN = 256, 128, 8, 1024
@@ -58,7 +58,7 @@ HINTS = (
 
 
 class Chain(gluon.HybridBlock):
-    """Pointwise operators in a row, as somebody writes an activation by hand."""
+    """Pointwise operators in a row, as an activation is written by hand."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """X times a smooth step."""
@@ -296,10 +296,10 @@ def _judged(events: Sequence[Mapping[str, Any]], wanted: int) -> Feedback:
         )
     leaked = leaks(events)
     if leaked:
-        words = ", ".join(f"{name}: {n:,.0f} B" for name, n in leaked.items())
+        text = ", ".join(f"{name}: {n:,.0f} B" for name, n in leaked.items())
         return Feedback(
             False,
-            f"at the end there is more on loan than at the start ({words})",
+            f"at the end there is more on loan than at the start ({text})",
             "counters that end where they began",
             "what keeps the result of work() alive, and until when",
         )

@@ -18,9 +18,9 @@ import minimx as mx
 from minimx import amp, gluon, nd
 from minimx.amp.loss_scaler import LossScaler, Policy, doubling
 from minimx.core import autograd
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.same.narrow import mixed
-from minimx_widgets.course.text import code
 
 #: The largest number of float16.
 LARGEST = 65504.0
@@ -80,7 +80,7 @@ def skipped(steps: Sequence[Step]) -> int:
     return sum(step.overflow for step in steps)
 
 
-def told(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
+def step_rows(steps: Sequence[Step]) -> list[tuple[str, str, str]]:
     """Rows of a table: steps that are alike one after the other are one row."""
     rows, first = [], 1
     for step, run in itertools.groupby(steps):
@@ -105,9 +105,9 @@ STREAMS: tuple[tuple[str, tuple[float, ...]], ...] = (
 @check
 def check_policy(policy: Policy) -> Feedback:
     """Whether a policy makes exactly the trace that MXNet's makes."""
-    lesson = _first_answers(policy)
-    if lesson:
-        return lesson
+    feedback = _first_answers(policy)
+    if feedback:
+        return feedback
     for name, largest in STREAMS:
         seen, wanted = replay(policy, largest), replay(doubling, largest)
         for k, (mine, theirs) in enumerate(zip(seen, wanted, strict=True), 1):

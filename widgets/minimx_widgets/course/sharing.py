@@ -28,8 +28,8 @@ from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.timing import now
 from minimx_widgets.training.subject import Subject
 
@@ -142,7 +142,7 @@ def branches() -> Any:
 def planned(net: Any, **tried: Any) -> MemoryPlan:
     """The memory plan of a network that only predicts, under the knobs in force.
 
-    tried: knobs with values to plan with. They are not turned, so nobody else notices.
+    tried: knobs with values to plan with. They are not turned, so nothing else notices.
     Raises KnobError for a value that a knob refuses, or a knob that shapes no plan.
     """
     return _prepared(net, **tried).plan
@@ -235,8 +235,8 @@ class _OtherChoice(Exception):
     """A rule chose otherwise than the planner; `args` holds the `Request`."""
 
 
-def _swept(net: Any, reach: int, choose: Choice) -> StorageSharing:
-    """The planner's walk with somebody's rule; raises `_OtherChoice` at a difference.
+def _shared(net: Any, reach: int, choose: Choice) -> StorageSharing:
+    """The planner's pass with another rule; raises `_OtherChoice` at a difference.
 
     All sizes are multiples of 1024 bytes, so that no range divides with a remainder.
     """
@@ -274,19 +274,19 @@ def check_choose(attempt: Choice) -> Feedback:
     try:
         for net in nets:
             for reach in RANGES:
-                _swept(net, reach, attempt)
-        totals = [_swept(chain(SHRINKING), r, attempt).total // KIB for r in RANGES]
+                _shared(net, reach, attempt)
+        totals = [_shared(chain(SHRINKING), r, attempt).total // KIB for r in RANGES]
     except _OtherChoice as other:
-        return _told(*other.args)
-    words = ", ".join(map(str, totals))
+        return _described(*other.args)
+    text = ", ".join(map(str, totals))
     return Feedback(
         True,
-        f"the planner with your rule needs {words} KiB for the shrinking chain, at "
+        f"the planner with your rule needs {text} KiB for the shrinking chain, at "
         f"ranges {', '.join(map(str, RANGES))}",
     )
 
 
-def _told(request: Request) -> Feedback:
+def _described(request: Request) -> Feedback:
     """The first difference, in KiB, and the idea behind it."""
     free = ", ".join(_kib(size) for size in request.free) or "nothing"
     return Feedback(
@@ -345,10 +345,10 @@ def check_sizes(attempt: Sequence[int]) -> Feedback:
         narrow, wide = (
             planned(chain(sizes), NNVM_EXEC_MATCH_RANGE=reach) for reach in (2, 16)
         )
-    words = f"{narrow.total // KIB} KiB at range 2, {wide.total // KIB} KiB at range 16"
+    text = f"{narrow.total // KIB} KiB at range 2, {wide.total // KIB} KiB at range 16"
     if wide.total > narrow.total:
-        return Feedback(True, f"{words}: {wide.total / narrow.total:.2f} times as much")
-    return Feedback(False, words, "more at 16 than at 2", _lost(sizes, narrow, wide))
+        return Feedback(True, f"{text}: {wide.total / narrow.total:.2f} times as much")
+    return Feedback(False, text, "more at 16 than at 2", _lost(sizes, narrow, wide))
 
 
 def _lost(sizes: Sequence[int], narrow: MemoryPlan, wide: MemoryPlan) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx_widgets import palette, svg
+from minimx_widgets.course.parts.text import Shown
 from minimx_widgets.course.sharing import Ran, kib
-from minimx_widgets.course.text import Shown
 
 LEFT, TOP, WIDE, HIGH = 132, 58, 76, 32  # of the map: margins and a cell
 
@@ -95,12 +95,12 @@ def tradeoff(series: Mapping[str, Sequence[Ran]], *, dark: bool = False) -> Show
     for tick in map(round, svg.ticks(0, high, 5)):
         _, y = at(0, tick)
         parts.append(svg.line([(left, y), (right, y)], rule))
-        words = f"{tick} µs"
-        parts.append(svg.text(left - 7, y + 3.5, words, muted, anchor="end"))
+        text = f"{tick} µs"
+        parts.append(svg.text(left - 7, y + 3.5, text, muted, anchor="end"))
     for tick in svg.byte_ticks(wide, 6):
         x, _ = at(tick, 0)
-        words = f"{tick} KiB"
-        parts.append(svg.text(x, bottom + 17, words, muted, anchor="middle"))
+        text = f"{tick} KiB"
+        parts.append(svg.text(x, bottom + 17, text, muted, anchor="middle"))
     for index, runs in enumerate(series.values()):
         colour = palette.layer(index, dark=dark)
         points = [at(run.kib, run.microseconds) for run in runs]

@@ -1,7 +1,7 @@
 """Notebook 04: what the tape keeps, in which order it is walked, and how to keep less.
 
 Bytes are asked of the pool and of the watched tape; an order of one's own is tried in
-the real walk (`minimx.core.autograd.walk`). The checks are in `tape_checks.py`.
+the real walk (`minimx.core.autograd.walk`). Checks: `exercises/tape_checks.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from minimx.core.device import cpu
 from minimx.core.knobs import knobs
 from minimx.gluon import loss, nn
 from minimx.tools.tape_watch import Watch
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.text import code
 from minimx_widgets.pictures.tape_steps import kept, own
 
 BATCH = 64
@@ -87,8 +87,8 @@ def batch() -> tuple[Any, Any]:
 entropy = loss.SoftmaxCrossEntropyLoss(prefix="loss_")
 
 
-def lent(program: Callable[[], Any]) -> int:
-    """How many bytes the pool has lent more after a program, less its own result.
+def held(program: Callable[[], Any]) -> int:
+    """How many bytes more are in use after a program, less its own result.
 
     The program returns the array that the caller goes on holding.
     """
@@ -106,11 +106,11 @@ def recorded(net: Any, x: Any, y: Any) -> Any:
 
 
 def bytes_kept(frozen: bool = False) -> int:
-    """What the tape of a batch keeps, by the pool's books."""
+    """What the tape of a batch keeps, by the pool's counters."""
     net, (x, y) = mlp(), batch()
     if frozen:
         net[0].collect_params().setattr("grad_req", "null")
-    return lent(lambda: recorded(net, x, y))
+    return held(lambda: recorded(net, x, y))
 
 
 def watched(
@@ -150,7 +150,7 @@ Choice = Callable[[Sequence[int]], int]
 
 
 class Ordered(Pending):
-    """The gradients of a walk in which somebody else says which call is next.
+    """The gradients of a walk in which another policy says which call is next.
 
     late: what happens to a gradient that arrives at a call that was walked past:
     "again" walks past it again, "lost" drops it, as a walk with a set of visited calls
@@ -183,8 +183,8 @@ class Ordered(Pending):
         chosen = self._choose([node.number - first + 1 for node in waiting])
         node = numbers.get(chosen + first - 1) if isinstance(chosen, int) else None
         if node is None:
-            said = sorted(n - first + 1 for n in numbers)
-            raise ValueError(f"{chosen!r} is not one of the calls that wait: {said}")
+            known = sorted(n - first + 1 for n in numbers)
+            raise ValueError(f"{chosen!r} is not one of the calls that wait: {known}")
         self.applied += 1
         self._done.add(node)
         return self.taken(node)
@@ -274,7 +274,7 @@ class Trial:
 
 
 def trial(forward: Callable[[Sequence[Any], Any], Any]) -> Trial:
-    """Run the twelve layers forward and back in somebody's way."""
+    """Run the twelve layers forward and back in a way of one's own."""
     layers, x = deep()
     with in_order(), Watch() as watch:
         with autograd.record():
@@ -300,7 +300,7 @@ def unused_calls() -> tuple[int, int]:
 
 
 def step_bytes(**flags: bool) -> tuple[int, int]:
-    """Bytes lent anew between forward and backward of a step, and at its peak.
+    """Bytes newly allocated between forward and backward of a step, and at its peak.
 
     flags: settings of `hybridize`; without any the network is not hybridized. The loss
     is the caller's. A first step has made what is to stay.
@@ -349,5 +349,5 @@ def stale_gradient() -> tuple[float, str]:
     try:
         trainer.step(1)
     except UserWarning as warning:
-        said = str(warning).split(". ")[0]
-    return float(left.grad().asscalar()), said
+        known = str(warning).split(". ")[0]
+    return float(left.grad().asscalar()), known

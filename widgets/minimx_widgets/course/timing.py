@@ -19,8 +19,8 @@ from minimx import nd
 from minimx.core import engine, events
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 SENTENCE = (
     "The call only queues the work and comes back; a worker does it later, so a "
@@ -50,7 +50,7 @@ TOLERANCE = 0.05
 SLOW_WAITS = 0.25  # a forgotten first wait adds a third or more
 ATTEMPTS = 5
 PRODUCTS, SIZE = 8, 768  # several milliseconds each: a thousand times a gap's length
-PENDING = 4  # products of somebody else, still under way when a benchmark starts
+PENDING = 4  # products of other work, still under way when a benchmark starts
 
 
 def now() -> int:
@@ -80,7 +80,7 @@ def busy_time(record: Record, name: str = "", since: int = 0) -> int:
 def check_stopwatch(attempt: Callable[[Callable[[], Any]], float]) -> Feedback:
     """The faded exercise: `attempt(work)` gives the seconds until `work` is finished.
 
-    It is tried on the virtual clock, with somebody else's work under way.
+    It is tried on the virtual clock, with other work under way.
     """
     with knobs(MINIMX_CLOCK="virtual", MXNET_ENGINE_TYPE=None):
         x = nd.ones((SIZE, SIZE))
@@ -90,7 +90,7 @@ def check_stopwatch(attempt: Callable[[Callable[[], Any]], float]) -> Feedback:
         everything = _on_virtual_clock(x, _from_the_past)
     if not isinstance(seen, float | int):
         return Feedback(False, f"it returned {seen!r}", "a number of seconds")
-    words = f"{seen:.6f} s where the virtual clock says {right:.6f} s"
+    text = f"{seen:.6f} s where the virtual clock says {right:.6f} s"
     if seen == right:
         return Feedback(True, f"{right:.6f} s, exactly what the virtual clock says")
     if seen <= issue:
@@ -99,17 +99,17 @@ def check_stopwatch(attempt: Callable[[Callable[[], Any]], float]) -> Feedback:
         idea = "the first blank: work from before the start was counted as well"
     else:
         idea = "what has to be finished when the stopwatch starts, and when it stops"
-    return Feedback(False, words, f"{right:.6f} s", idea)
+    return Feedback(False, text, f"{right:.6f} s", idea)
 
 
 def _on_virtual_clock(x: Any, stopwatch: Callable[[Callable[[], Any]], Any]) -> Any:
     """What a stopwatch says about three products, while two others are under way."""
     engine.wait_all()
     others = [nd.dot(x, x) for _ in range(2)]
-    said = stopwatch(lambda: [nd.dot(x, x) for _ in range(3)])
+    answer = stopwatch(lambda: [nd.dot(x, x) for _ in range(3)])
     engine.wait_all()
     del others
-    return said
+    return answer
 
 
 def _right_stopwatch(work: Callable[[], Any]) -> float:
@@ -135,19 +135,19 @@ def _from_the_past(work: Callable[[], Any]) -> float:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a benchmark: what it said and what the record says, in seconds.
+    """One run of a benchmark: what it returned and what the record says, in seconds.
 
     `queued` is whether the queue ever held a product while another one was computed.
     """
 
-    said: float
+    answer: float
     busy: float
     queued: bool
 
     @property
     def error(self) -> float:
         """How far off it was, as a share of the busy time."""
-        return abs(self.said / self.busy - 1) if self.busy else math.inf
+        return abs(self.answer / self.busy - 1) if self.busy else math.inf
 
 
 @check
@@ -162,9 +162,9 @@ def check_benchmark(attempt: Callable[[int, int], float]) -> Feedback:
     """
     settings = ("MXNET_ENGINE_TYPE", "MXNET_CPU_WORKER_NTHREADS", "MINIMX_CLOCK")
     with knobs(**dict.fromkeys(settings)):
-        said = attempt(1, 64)  # compiles the kernels before anything is measured
-        if not isinstance(said, float | int):
-            return Feedback(False, f"it returned {said!r}", "seconds, a number")
+        answer = attempt(1, 64)  # compiles the kernels before anything is measured
+        if not isinstance(answer, float | int):
+            return Feedback(False, f"it returned {answer!r}", "seconds, a number")
         trials = []
         for _ in range(ATTEMPTS):
             trials.append(_trial(attempt))
@@ -174,13 +174,13 @@ def check_benchmark(attempt: Callable[[int, int], float]) -> Feedback:
 
 
 def _trial(attempt: Callable[[int, int], float]) -> Trial:
-    """Run a benchmark once, while products of somebody else are under way."""
+    """Run a benchmark once, while products of other work are under way."""
     x = nd.ones((SIZE, SIZE))
     engine.wait_all()
     with Record() as record:
         others = [nd.dot(x, x) for _ in range(PENDING)]
         start = now()
-        said = attempt(PRODUCTS, SIZE)
+        answer = attempt(PRODUCTS, SIZE)
         engine.wait_all()
         del others
     ops = record.ops()
@@ -188,28 +188,28 @@ def _trial(attempt: Callable[[int, int], float]) -> Trial:
     mine &= np.array([name == "dot" for name in record.texts(ops["name"])], bool)
     pushes, ends = np.sort(ops["t_push"][mine]), np.sort(ops["t_end"][mine])
     queued = bool(np.any(pushes[1:] < ends[:-1]))
-    return Trial(said, busy_time(record, "dot", since=start) / 1e9, queued)
+    return Trial(answer, busy_time(record, "dot", since=start) / 1e9, queued)
 
 
 def _judge(trial: Trial) -> Feedback:
     if not trial.busy:
         return Feedback(False, "no product was ever computed", "a benchmark of nd.dot")
-    share = trial.said / trial.busy
-    words = f"it said {share:.3g} × the busy time of the record"
+    share = trial.answer / trial.busy
+    text = f"it said {share:.3g} × the busy time of the record"
     wanted = "1 × the busy time, within 5 %"
     # On a busy machine every wait inside the loop adds a little; what the record saw,
     # a queue that ran empty after every product, is the cause and not the sum.
     if not trial.queued and 1 - TOLERANCE <= share <= 1 + SLOW_WAITS:
         return Feedback(
             False,
-            f"{words}, but waited after every product",
+            f"{text}, but waited after every product",
             "one wait before the start and one before the stop",
             "a wait inside the loop: the queue runs empty, and two workers would "
             "never meet",
         )
     if trial.error > TOLERANCE:
-        return Feedback(False, words, wanted, _misconception(share))
-    return Feedback(True, f"{words}, with one wait before and one after")
+        return Feedback(False, text, wanted, _misconception(share))
+    return Feedback(True, f"{text}, with one wait before and one after")
 
 
 def _misconception(share: float) -> str:

@@ -22,8 +22,8 @@ from minimx.core.engine import CPU_PRIORITIZED, NORMAL, Var
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
 from minimx.core.record import Record
-from minimx_widgets.course.checks import Feedback, check
-from minimx_widgets.course.text import code
+from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 MS = 1_000_000  # nanoseconds
 
@@ -247,8 +247,8 @@ def _idea_of_bound(
 ) -> str:
     """The misconception that explains all answers."""
     for formula, idea in _WRONG_BOUNDS:
-        said = (formula(*program) for program in programs)
-        if all(abs(a - b) < 1e-9 for a, b in zip(said, answers, strict=True)):
+        given = (formula(*program) for program in programs)
+        if all(abs(a - b) < 1e-9 for a, b in zip(given, answers, strict=True)):
             return idea
     return "total work divided by workers, and the length of the longest way"
 

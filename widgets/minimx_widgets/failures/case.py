@@ -20,11 +20,11 @@ class Cause:
     """Something that goes wrong in trainings.
 
     asks: what has to be named besides the cause: "layer", "step" or both. says: what
-    happened, told when the case is solved. look: which evidence tells it from others.
+    happened, shown when the case is solved. look: which evidence tells it from others.
     """
 
     name: str
-    words: str
+    text: str
     asks: tuple[str, ...]
     look: str
     says: str

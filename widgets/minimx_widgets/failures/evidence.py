@@ -30,7 +30,7 @@ def message(seen: Outcome) -> Evidence:
 
 
 def failed(record: Record) -> list[dict[str, Any]]:
-    """The operations of a record that failed or were spoiled, as they were pushed."""
+    """The operations of a record that failed or were poisoned, as they were pushed."""
     ops = record.ops()
     rows = ops[ops["failed"]]
     rows = rows[rows["op"].argsort()]
@@ -47,21 +47,21 @@ def failed(record: Record) -> list[dict[str, Any]]:
 
 
 def timeline(seen: Outcome) -> Evidence:
-    """What failed, and what its failure spoiled."""
+    """What failed, and what its failure poisoned."""
     assert seen.record is not None
     rows = failed(seen.record)
     count = len(seen.record.ops())
     if not rows:
-        told = f"{count:,} operations, and none failed."
-        return {"kind": "timeline", "lines": [told], "op": 0}
+        text = f"{count:,} operations, and none failed."
+        return {"kind": "timeline", "lines": [text], "op": 0}
     step = _step_of(seen.record, rows[0]["op"])
     lines = [
         f"{count:,} operations; {len(rows)} failed or were spoiled by one that did.",
         f"The first: {rows[0]['name']} of {rows[0]['layer']}, {rows[0]['phase']} of "
         f"step {step}.",
     ]
-    spoiled = [f"{row['name']} ({row['layer']})" for row in rows[1:6]]
-    lines.append(f"Then {', '.join(spoiled)} …")
+    nonfinite = [f"{row['name']} ({row['layer']})" for row in rows[1:6]]
+    lines.append(f"Then {', '.join(nonfinite)} …")
     return {"kind": "timeline", "lines": lines, "op": rows[0]["op"]}
 
 
@@ -107,12 +107,12 @@ def finite_map(seen: Outcome) -> Evidence:
         "cells": list(cells.values()),
         "lines": [
             "Every number was finite." if first is None else f"First: {first!r}",
-            *_largest_words(first),
+            *_largest_text(first),
         ],
     }
 
 
-def _largest_words(first: Any) -> list[str]:
+def _largest_text(first: Any) -> list[str]:
     if first is None:
         return []
     return [f"The largest finite number there was {first.largest:.4g}."]

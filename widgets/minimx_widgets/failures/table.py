@@ -1,7 +1,7 @@
 """An operator with a kernel of its own, which refuses rows that a table lacks.
 
-The kernel runs on a worker. Nobody waits for it there, so what it raises travels with
-its result until somebody reads that.
+The kernel runs on a worker. No thread waits for it there, so what it raises travels
+with its result until the program reads that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _take(weight: Array, ids: Array, out: Array) -> None:
 class TakeRows(Op):
     """Rows of a table by their numbers: weight (5, 6), ids (8,); out (8, 6).
 
-    It stands in no dictionary: nobody else is to find it under `mx.nd`.
+    It stands in no dictionary: no other program is to find it under `mx.nd`.
     """
 
     name = "minimx_lab_take_rows"

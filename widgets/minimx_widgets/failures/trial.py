@@ -49,8 +49,8 @@ def tried(case: Case, remedies: Collection[str] = ()) -> Trial:
     fixes = tuple(name for name in REMEDIES if name in remedies)
     outcome = run(case.facts, fixes)
     sign = _illness(outcome, run(case.facts, fixes, healthy=True))
-    told = f"the loss ends at {outcome.last_loss:.3g}, as it should"
-    return Trial(fixes, not sign, sign or told, outcome)
+    text = f"the loss ends at {outcome.last_loss:.3g}, as it should"
+    return Trial(fixes, not sign, sign or text, outcome)
 
 
 def _illness(seen: Outcome, wanted: Outcome) -> str:
@@ -60,9 +60,9 @@ def _illness(seen: Outcome, wanted: Outcome) -> str:
     bad = [step for step, loss in seen.losses.items() if not math.isfinite(loss)]
     if bad:
         return f"the loss of step {bad[0]} is {seen.losses[bad[0]]}"
-    spoiled = [row["name"] for row in seen.parameters if not row["finite"]]
-    if spoiled:
-        return f"{spoiled[0]} is not finite at the end"
+    nonfinite = [row["name"] for row in seen.parameters if not row["finite"]]
+    if nonfinite:
+        return f"{nonfinite[0]} is not finite at the end"
     still = [row["name"] for row in seen.parameters if not row["moved"]]
     if still:
         return f"{len(still)} of {len(seen.parameters)} parameters never moved"
@@ -118,10 +118,10 @@ class Verdict:
     """Whether an answer is right, and if not, where to look next."""
 
     right: bool
-    words: str
+    text: str
 
     def __repr__(self) -> str:
-        return f"{'✔' if self.right else '✘'} {self.words}"
+        return f"{'✔' if self.right else '✘'} {self.text}"
 
 
 def judged(
@@ -143,11 +143,15 @@ def judged(
         )
     asks: Sequence[str] = CAUSES[cause].asks
     if "layer" in asks and layer != right.layer:
-        said = "Which layer?" if layer is None else f"It is not {layer}."
-        return Verdict(False, f"The cause is right. {said} See {CAUSES[cause].look}.")
+        question = "Which layer?" if layer is None else f"It is not {layer}."
+        return Verdict(
+            False, f"The cause is right. {question} See {CAUSES[cause].look}."
+        )
     if "step" in asks and step != right.step:
-        said = "In which step?" if step is None else f"It is not step {step}."
-        return Verdict(False, f"The cause is right. {said} See {CAUSES[cause].look}.")
+        question = "In which step?" if step is None else f"It is not step {step}."
+        return Verdict(
+            False, f"The cause is right. {question} See {CAUSES[cause].look}."
+        )
     return Verdict(True, CAUSES[cause].says)
 
 

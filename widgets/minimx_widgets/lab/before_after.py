@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
-from minimx_widgets.lab import turn_words
+from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.turns import Turn, Turns
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted
@@ -32,7 +30,7 @@ NOTHING = (
 )
 
 
-class BeforeAfter(anywidget.AnyWidget):
+class BeforeAfter(PicturedWidget):
     """The last of `turns` compared, and all of them listed.
 
     go_back(number) puts back what a turn changed; it is called in a thread of the view
@@ -40,8 +38,7 @@ class BeforeAfter(anywidget.AnyWidget):
     knobs are put back, and settings, which belong to a lab, are not.
     """
 
-    _esm = esm.module("before_after")
-    _css = STYLE
+    _esm = esm.module("lab/before_after")
 
     #: The last turn: its title, how far it is measured, and its rows.
     state = traitlets.Dict().tag(sync=True)
@@ -73,17 +70,17 @@ class BeforeAfter(anywidget.AnyWidget):
         last = self.turns.last
         if last is None:
             return "BeforeAfter(no turn yet)"
-        words = turn_words.title(last)
-        return f"BeforeAfter({counted(len(self.turns), 'turn')}, last: {words})"
+        text = turn_text.title(last)
+        return f"BeforeAfter({counted(len(self.turns), 'turn')}, last: {text})"
 
     def table(self) -> Tables:
         """The figures of the last turn, and the history with the oldest turn first."""
         turns = self.turns.all
-        rows = turn_words.rows(turns[-1]) if turns else []
+        rows = turn_text.rows(turns[-1]) if turns else []
         last = Table.of(
             ("figure", "before", "after", "change", "how"),
             [(r.label, r.before, r.after, r.change, r.source) for r in rows],
-            turn_words.title(turns[-1]) if turns else "No turn yet",
+            turn_text.title(turns[-1]) if turns else "No turn yet",
         )
         lines = [_line(turn, newest) for turn, newest in _marked(turns)]
         keys = ("number", "step", "what", "change", "note")
@@ -94,15 +91,6 @@ class BeforeAfter(anywidget.AnyWidget):
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture: the figures of the last turn, and the last turns."""
         return draw(self, dark=dark, width=width)
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the view away; its thread ends."""
@@ -131,8 +119,8 @@ class BeforeAfter(anywidget.AnyWidget):
     def _back(self, number: int) -> str:
         turn = self.turns.get(number)
         self._go_back(number)
-        value = turn_words.value_words(turn.name, turn.old)
-        return f"{turn_words.plain(turn.name)} put back to {value}"
+        value = turn_text.value_text(turn.name, turn.old)
+        return f"{turn_text.plain(turn.name)} put back to {value}"
 
 
 def put_back(turn: Turn) -> None:
@@ -163,38 +151,38 @@ def _last(turns: list[Turn]) -> dict[str, Any]:
     others = [each for each, newest in _marked(turns)[:-1] if newest]
     return {
         "number": turn.number,
-        "title": turn_words.title(turn),
+        "title": turn_text.title(turn),
         "name": turn.name,
         "step": turn.step,
-        "progress": turn_words.progress(turn),
+        "progress": turn_text.progress(turn),
         "settled": turn.settled,
         "steps": turn.steps,
         "note": turn.note,
-        "together": [turn_words.title(each) for each in others],
-        "rows": [row.as_message() for row in turn_words.rows(turn)] or _unknown(),
+        "together": [turn_text.title(each) for each in others],
+        "rows": [row.as_message() for row in turn_text.rows(turn)] or _unknown(),
     }
 
 
 def _unknown() -> list[dict[str, Any]]:
-    """The figures before any is known, so that the page keeps their room."""
-    return [row.as_message() for row in turn_words.blank()]
+    """The figures before any is known, so that the page keeps their space."""
+    return [row.as_message() for row in turn_text.blank()]
 
 
 def _line(turn: Turn, newest: bool) -> dict[str, Any]:
     """A turn as its line in the history shows it."""
-    found = turn_words.main(turn)
+    found = turn_text.main(turn)
     measured = turn.settled or not newest
     return {
         "number": turn.number,
         "step": turn.step,
         "name": turn.name,
-        "what": turn_words.title(turn),
-        "change": found.words
+        "what": turn_text.title(turn),
+        "change": found.text
         if found is not None and measured
-        else turn_words.progress(turn, newest=newest),
+        else turn_text.progress(turn, newest=newest),
         "verdict": found.verdict if found is not None and measured else "",
         "note": turn.note,
-        "back": turn_words.value_words(turn.name, turn.old),
+        "back": turn_text.value_text(turn.name, turn.old),
     }
 
 
@@ -209,11 +197,11 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
     state, lines = _last(view.turns.all), view.history[:SHOWN]
     parts = [svg.text(14, 21, "Before | after", ink, size=13, bold=True)]
     if not state["number"]:
-        said = svg.clipped(NOTHING, width - 28, 11)
-        parts.append(svg.text(14, 41, said, muted))
+        label = svg.clipped(NOTHING, width - 28, 11)
+        parts.append(svg.text(14, 41, label, muted))
         return svg.picture(width, 54, parts, title=repr(view), dark=dark)
-    words = f"{state['title']} · after step {state['step']} · {state['progress']}"
-    parts.append(svg.text(124, 21, svg.clipped(words, width - 138, 11.5), muted))
+    text = f"{state['title']} · after step {state['step']} · {state['progress']}"
+    parts.append(svg.text(124, 21, svg.clipped(text, width - 138, 11.5), muted))
     places = [(0.22, "before"), (0.40, "after"), (0.58, "change"), (0.76, "")]
     for share, head in places:
         parts.append(svg.text(width * share, 44, head, muted, size=10.5))
@@ -232,8 +220,8 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
     parts.append(svg.line([(14, y - 10), (width - 14, y - 10)], rule))
     y += 8
     for line in lines:
-        words = f"{line['number']} · step {line['step']} · {line['what']}"
-        parts.append(svg.text(14, y, svg.clipped(words, width * 0.55), ink))
+        text = f"{line['number']} · step {line['step']} · {line['what']}"
+        parts.append(svg.text(14, y, svg.clipped(text, width * 0.55), ink))
         change = svg.clipped(line["change"], width * 0.4)
         parts.append(svg.text(width - 14, y, change, muted, anchor="end"))
         y += ROW

@@ -12,15 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.errors import KnobError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
-from minimx_widgets.lab import turn_words
+from minimx_widgets.lab import turn_text
 from minimx_widgets.lab.reach import Situation, reason
 from minimx_widgets.lab.stories import STORIES
 from minimx_widgets.lab.turns import Turn, Turns
@@ -132,7 +131,7 @@ HINT = (
 )
 
 
-class FiveSwitches(anywidget.AnyWidget):
+class FiveSwitches(PicturedWidget):
     """The row of switches, and the stories of the documents as a menu.
 
     change(name, text) sets a setting of the lab: dtype, scaling or graph. It and the
@@ -140,8 +139,7 @@ class FiveSwitches(anywidget.AnyWidget):
     it.
     """
 
-    _esm = esm.module("five")
-    _css = STYLE
+    _esm = esm.module("lab/five")
 
     declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
     stories: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -225,13 +223,13 @@ class FiveSwitches(anywidget.AnyWidget):
         return reason(name, now)
 
     def table(self) -> Table:
-        """One row per control: what it stands at and what is to be said of it."""
+        """One row per control: its value and its note."""
         rows = []
         for switch in SWITCHES:
             line = self._line(switch)["text"]
             for part in switch.parts:
                 name = self.target(part.name)
-                value = turn_words.value_words(name, self._value(part.name))
+                value = turn_text.value_text(name, self._value(part.name))
                 rows.append((switch.label, name, value, switch.moves, line))
         return Table.of(("switch", "knob or setting", "value", "moves", "now"), rows)
 
@@ -241,13 +239,10 @@ class FiveSwitches(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         parts = [
-            f"{part.name}={turn_words.value_words(self.target(part.name), value)}"
+            f"{part.name}={turn_text.value_text(self.target(part.name), value)}"
             for part, value in ((part, self._value(part.name)) for part in _parts())
         ]
         return f"FiveSwitches({', '.join(parts)})"
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the row away; its thread ends."""
@@ -279,7 +274,7 @@ class FiveSwitches(anywidget.AnyWidget):
                 self.state = {**state, "revision": self._revision}
 
     def _line(self, switch: Switch) -> dict[str, Any]:
-        """What is to be said of a switch now.
+        """The note on a switch now.
 
         The page lights the views of the switch up whenever `answer` changes.
         """
@@ -354,33 +349,33 @@ def _came_of(turn: Turn, newest: bool) -> str:
     """What came of a turn, in a line: the lab's note, else the main figure."""
     if turn.note:
         return turn.note
-    found = turn_words.main(turn)
+    found = turn_text.main(turn)
     if found is not None and turn.settled:
-        return found.words
-    return turn_words.progress(turn, newest=newest)
+        return found.text
+    return turn_text.progress(turn, newest=newest)
 
 
 def draw(row: FiveSwitches, *, dark: bool, width: int) -> str:
-    """Five columns: name, value, what it moves, what is to be said."""
+    """Five columns: name, value, what it moves, the note."""
     ink, muted, rule, mark = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "mark")
     )
     parts = [svg.text(14, 21, "Five switches", ink, size=13, bold=True)]
     wide = (width - 28) / len(SWITCHES)
     for i, switch in enumerate(SWITCHES):
-        x, room = 14 + i * wide, wide - 12
+        x, space = 14 + i * wide, wide - 12
         values = [
-            turn_words.value_words(row.target(part.name), row._value(part.name))
+            turn_text.value_text(row.target(part.name), row._value(part.name))
             for part in switch.parts
         ]
         turned = any(part.name in row.state["turned"] for part in switch.parts)
-        parts.append(svg.rect(x, 32, room, 3, mark if turned else rule, round_=1.5))
+        parts.append(svg.rect(x, 32, space, 3, mark if turned else rule, round_=1.5))
         parts.append(svg.text(x, 52, switch.label, ink, size=12, bold=True))
-        value = svg.clipped(", ".join(values), room, 11.5)
+        value = svg.clipped(", ".join(values), space, 11.5)
         parts.append(svg.text(x, 70, value, mark if turned else ink, size=11.5))
-        moves = svg.clipped(f"moves: {switch.moves}", room, 10.5)
+        moves = svg.clipped(f"moves: {switch.moves}", space, 10.5)
         parts.append(svg.text(x, 87, moves, muted, size=10.5))
-        said = svg.wrapped(row.state["lines"][switch.name]["text"], room, 10.5)[:2]
-        for j, words in enumerate(said):
-            parts.append(svg.text(x, 104 + 13 * j, words, muted, size=10.5))
+        lines = svg.wrapped(row.state["lines"][switch.name]["text"], space, 10.5)[:2]
+        for j, text in enumerate(lines):
+            parts.append(svg.text(x, 104 + 13 * j, text, muted, size=10.5))
     return svg.picture(width, 126, parts, title=repr(row), dark=dark)

@@ -23,7 +23,6 @@ from minimx_widgets.lab.five import FiveSwitches
 from minimx_widgets.lab.lab_compare import Comparer
 from minimx_widgets.lab.lab_controls import LabControls
 from minimx_widgets.lab.lab_drawers import Drawers
-from minimx_widgets.lab.lab_layout import composed
 from minimx_widgets.lab.lab_settings import LIVE, fields, parse, text_of, title_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
@@ -95,7 +94,7 @@ class Lab:
     ) -> None:
         self.given = {"network": network, "data": data}
         self.settings = Settings(network=network, data=data)
-        self._last_told = 0.0
+        self._last_sent = 0.0
         self._complaint = kernel.complaint_here()
         warm_up.load()
         self.fit: Fit | None = None
@@ -460,8 +459,8 @@ class Lab:
             self._run.feed.poke()
         now = time.monotonic()
         keep = new_state or status["state"] != RUNNING
-        if keep or now - self._last_told >= STATUS_INTERVAL:
-            self._last_told = now
+        if keep or now - self._last_sent >= STATUS_INTERVAL:
+            self._last_sent = now
             self.controls.tell(status, keep=keep)
 
     def _standing(self) -> Standing:
@@ -474,21 +473,21 @@ class Lab:
             session.state,
             session.progress,
             session.error,
-            result=self.result.words if session.state == DONE else "",
+            result=self.result.text if session.state == DONE else "",
             epochs=self.settings.epochs,
             goes_on=self.goes_on,
             taken_by=self._taken_by,
             other="" if other is None else other.title,
             undo="" if before is None else before.title,
-            busy=self._busy.words,
+            busy=self._busy.text,
             complaint=self._complaint,
         )
 
     def _compose(self) -> ipywidgets.Box:
         top = (self.controls, self.five, self.before_after)
         views = (self.memory, self.engine, self.monitor, self.images, self.drawers)
-        return composed(top, self.knobs, views)
+        return lab_views.composed(top, self.knobs, views)
 
     def _looking(self) -> bool:
-        """Whether somebody looks at the numbers."""
+        """Whether a view shows the numbers."""
         return self._looks or self.drawers.title == lab_views.NUMBERS

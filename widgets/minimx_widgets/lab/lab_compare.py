@@ -13,7 +13,7 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx_widgets.lab import labs
 from minimx_widgets.lab.lab_settings import CHOICES, parse, text_of
-from minimx_widgets.lab.turn_words import plain, value_words
+from minimx_widgets.lab.turn_text import plain, value_text
 from minimx_widgets.training.comparing import LEAST, MOST, STEPS, Comparison, Side
 from minimx_widgets.views.side_by_side import SideBySide
 
@@ -103,18 +103,18 @@ class Comparer:
         """
         lab, settings = self._lab, self._lab.settings
         turned: dict[str, Any] = {}
-        words = []
+        texts = []
         for given, value in changes.items():
             if given in vars(settings):
                 value = value if isinstance(value, str) else f"{value}"
                 settings = replace(settings, **{given: parse(given, value, lab.given)})
-                words.append(f"{plain(given)} {value}")
+                texts.append(f"{plain(given)} {value}")
             else:
                 knob = _declared(given)
                 turned[knob.name] = knob.check(value)
                 text = knob.format(turned[knob.name])
-                words.append(f"{plain(knob.name)} {value_words(knob.name, text)}")
-        return Side(name, ", ".join(words) or "as it is", replace(settings), turned)
+                texts.append(f"{plain(knob.name)} {value_text(knob.name, text)}")
+        return Side(name, ", ".join(texts) or "as it is", replace(settings), turned)
 
     def last_turn(self) -> tuple[str, str, str] | None:
         """What was turned last in the lab: name, old and new text; None without one."""

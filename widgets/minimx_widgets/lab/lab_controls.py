@@ -49,7 +49,7 @@ class LabControls(anywidget.AnyWidget):
     their time; errors of the family `MXNetError` and `ValueError` go back to the field.
     """
 
-    _esm = esm.module("lab_controls")
+    _esm = esm.module("lab/lab_controls")
     _css = STYLE
 
     run_id = traitlets.Unicode().tag(sync=True)

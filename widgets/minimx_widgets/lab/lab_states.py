@@ -26,7 +26,7 @@ class Standing:
     state: of its session. goes_on: a training waits to be gone on with, whatever the
     session says. taken_by: the lab that it made way for. other: the lab that would make
     way for this one. undo: the training that can be brought back. busy: what is to be
-    said about the machine. complaint: about the kernel.
+    to be shown about the machine. complaint: about the kernel.
     """
 
     state: str
@@ -47,23 +47,23 @@ class Standing:
         return PAUSED if self.goes_on and self.state in (READY, STOPPED) else self.state
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The state in a line."""
-        words = self.progress.words
+        text = self.progress.text
         if self.shown == RUNNING:
-            return " · ".join(filter(None, (words, self.progress.pace))) or (
+            return " · ".join(filter(None, (text, self.progress.pace))) or (
                 "Preparing data and network…"
             )
         if self.shown == PAUSED and self.taken_by:
-            return f"Paused, as {self.taken_by} took over: Go on takes over · {words}"
+            return f"Paused, as {self.taken_by} took over: Go on takes over · {text}"
         ready = "Ready. Press Train."
         if self.other:
             ready = f"Ready. Train takes over from {self.other}, which is paused then."
         return {
             READY: ready,
-            PAUSED: f"Paused · {words}",
+            PAUSED: f"Paused · {text}",
             DONE: f"Done · {self.result}",
-            STOPPED: f"Stopped · {words}",
+            STOPPED: f"Stopped · {text}",
             FAILED: "Failed: see below.",
         }[self.shown]
 
@@ -83,7 +83,7 @@ class Standing:
             "state": self.shown,
             "done": progress.done,
             "total": progress.total,
-            "words": self.words,
+            "words": self.text,
             "epoch": progress.epoch,
             "epochs": progress.epochs or self.epochs,
             "step": progress.steps,

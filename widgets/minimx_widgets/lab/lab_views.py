@@ -1,9 +1,11 @@
-"""The views of a lab that lie behind a title, and are made when it is opened."""
+"""The views of a lab: where they lie, and those that are made when they are opened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import ipywidgets
 
 from minimx_widgets.lab.lab_compare import ComparePanel
 from minimx_widgets.training.training import load, made
@@ -21,6 +23,22 @@ CONVOLUTIONS = "Who computes the convolutions"
 COMPARE = "Compare two settings"
 #: The settings that the choice of a convolution's algorithm depends on.
 CHOOSING = ("network", "data", "device", "dtype", "batch_size")
+
+
+def composed(
+    top: Sequence[ipywidgets.DOMWidget],
+    knobs: ipywidgets.DOMWidget,
+    views: Sequence[ipywidgets.DOMWidget],
+) -> ipywidgets.Box:
+    """A box with `top` across the whole width, and below it knobs beside the views."""
+    for part in top:
+        part.add_class("mx-lab-top")
+    knobs.add_class("mx-lab-knobs")
+    column = ipywidgets.Box(views)
+    column.add_class("mx-lab-views")
+    box = ipywidgets.Box([*top, knobs, column])
+    box.add_class("mx-lab")
+    return box
 
 
 def makers(lab: Lab) -> dict[str, Callable[[], Any]]:

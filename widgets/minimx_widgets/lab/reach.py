@@ -2,7 +2,7 @@
 
 Pure: a table of rules over a `Situation`. So a panel can say "acts on graphs; this
 network runs imperatively" instead of "applied". A rule names its knobs, when they can
-act, and what to say where they cannot. Of several that apply the first is said.
+act, and what to say where they cannot. Of several that apply the first is shown.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Situation:
         """Whether the network runs as a graph."""
         return self.way != "imperative"
 
-    def has(self, *words: str) -> bool:
+    def has(self, *names: str) -> bool:
         """Whether the network has an operator with one of the words in its name.
 
         True while its operators are not known.
         """
         return not self.operators or any(
-            word in name for name in self.operators for word in words
+            word in name for name in self.operators for word in names
         )
 
     @classmethod
@@ -88,8 +88,8 @@ class Situation:
 
 
 def _free(device: Any) -> float:
-    books = storage.stats(device)
-    return 100.0 * (1 - books.device_used / books.device_total)
+    stats = storage.stats(device)
+    return 100.0 * (1 - stats.device_used / stats.device_total)
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ def about_graphs(name: str) -> bool:
 
 
 def shapes_programs(name: str) -> bool:
-    """Whether a knob acts on what is settled when a graph is bound: it, or its kernels.
+    """Whether a knob acts on what is fixed when a graph is bound: it, or its kernels.
 
     Among the latter are how many threads a loop takes and what is logged on the way.
     """

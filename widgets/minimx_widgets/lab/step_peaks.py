@@ -35,11 +35,11 @@ def stretches(record: Record) -> list[Stretch]:
     peaks, planned = _metric(record, PEAK), _metric(record, PLANNED)
     knobs, strings = record.knobs(), record.strings
     moments = [int(row["t"]) for row in knobs]
-    words = [f"{strings[row['name']]}={strings[row['new']]}" for row in knobs]
+    texts = [f"{strings[row['name']]}={strings[row['new']]}" for row in knobs]
     starts = [-(1 << 62), *moments]
     ends = [*moments, 1 << 62]
     found = []
-    for turned, start, end in zip(["", *words], starts, ends, strict=True):
+    for turned, start, end in zip(["", *texts], starts, ends, strict=True):
         mine = peaks[(peaks["t"] >= start) & (peaks["t"] < end)]
         plans = planned[(planned["t"] >= start) & (planned["t"] < end)]
         if len(mine):

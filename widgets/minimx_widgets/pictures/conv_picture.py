@@ -69,21 +69,21 @@ def _row(
         palette.surface(name, dark=dark) for name in ("ink", "muted", "accent")
     )
     star, colour = ("★ ", accent) if row["chosen"] else ("", muted)
-    words = f"{star}{row['name']} ({row['number']})"
+    text = f"{star}{row['name']} ({row['number']})"
     tint = ink if not row["excluded"] else muted
-    parts = [svg.text(NAME, y + 11, words, tint, bold=row["chosen"])]
+    parts = [svg.text(NAME, y + 11, text, tint, bold=row["chosen"])]
     if row["excluded"]:
-        words = svg.clipped(f"excluded: {row['excluded']}", width - TIME - 14)
-        return [*parts, svg.text(TIME, y + 11, words, muted)]
+        text = svg.clipped(f"excluded: {row['excluded']}", width - TIME - 14)
+        return [*parts, svg.text(TIME, y + 11, text, muted)]
     long = max(2.0, BAR * seconds_of(row) / slowest)
     known = row["measured"] is not None
     parts.append(svg.rect(TIME, y + 2, long, 11, colour, opacity=1.0 if known else 0.5))
-    said = ("" if known else "≈ ") + human_time(seconds_of(row))
-    parts.append(svg.text(TIME + long + 6, y + 11, said, tint))
+    label = ("" if known else "≈ ") + human_time(seconds_of(row))
+    parts.append(svg.text(TIME + long + 6, y + 11, label, tint))
     space = palette.category("workspace", dark=dark)
     wide = BAR_OF_SPACE * row["workspace"] / largest
     parts.append(svg.rect(SPACE, y + 2, max(wide, 1.0), 11, space))
-    said = human_bytes(row["workspace"])
+    label = human_bytes(row["workspace"])
     if row["notes"]:
-        said += f"  [{', '.join(row['notes'])}]"
-    return [*parts, svg.text(SPACE + max(wide, 1.0) + 6, y + 11, said, tint)]
+        label += f"  [{', '.join(row['notes'])}]"
+    return [*parts, svg.text(SPACE + max(wide, 1.0) + 6, y + 11, label, tint)]

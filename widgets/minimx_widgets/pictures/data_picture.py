@@ -27,9 +27,9 @@ def draw(view: DataView, *, dark: bool, width: int) -> str:
     """The strip above; below it confusion, filters and layers side by side."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = [svg.text(14, 21, "What the network sees", ink, size=13, bold=True)]
-    words = repr(view).removeprefix("DataView(").removesuffix(")").replace(", ", " · ")
+    text = repr(view).removeprefix("DataView(").removesuffix(")").replace(", ", " · ")
     parts.append(
-        svg.text(190, 21, svg.clipped(words, width - 204, 11.5), muted, size=11.5)
+        svg.text(190, 21, svg.clipped(text, width - 204, 11.5), muted, size=11.5)
     )
     look = view.look
     if look is None or not look.strip:
@@ -62,9 +62,9 @@ def verdict(one: Seen, *, dark: bool) -> tuple[str, str]:
 def _image(view: DataView, one: Seen, x: float, y: float, *, dark: bool) -> list[str]:
     sign, colour = verdict(one, dark=dark)
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    said = view.name(one.label)
+    label = view.name(one.label)
     if one.guess is not None:
-        said = f"{view.name(one.guess)} {sign}"
+        label = f"{view.name(one.guess)} {sign}"
     chance = f"{100 * one.chances[0][1]:.0f} %" if one.chances else ""
     if not one.right and one.guess is not None:
         chance += f" is {view.name(one.label)}"
@@ -72,7 +72,7 @@ def _image(view: DataView, one: Seen, x: float, y: float, *, dark: bool) -> list
     return [
         svg.rect(x - 2, y - 2, SIDE + 4, SIDE + 4, colour, title=view.describe(one)),
         _pixels(one.pixels, x, y, SIDE, SIDE),
-        svg.text(middle, y + SIDE + 15, said, ink, anchor="middle", bold=True),
+        svg.text(middle, y + SIDE + 15, label, ink, anchor="middle", bold=True),
         svg.text(
             middle, y + SIDE + 28, chance.strip(), muted, anchor="middle", size=9.5
         ),
@@ -105,13 +105,11 @@ def _confusion(
             if not times:
                 continue
             share = times / total
-            words = (
+            text = (
                 f"{view.name(number)} taken for {view.name(other)}: {times} of {total}"
             )
             colour = good if i == j else bad
-            parts.append(
-                svg.rect(*box, colour, opacity=0.15 + 0.6 * share, title=words)
-            )
+            parts.append(svg.rect(*box, colour, opacity=0.15 + 0.6 * share, title=text))
             middle, low = box[0] + box[2] / 2, box[1] + 14.5
             parts.append(
                 svg.text(middle, low, str(times), ink, anchor="middle", size=10)
@@ -120,7 +118,7 @@ def _confusion(
 
 
 def _filters(
-    look: Look, x: float, y: float, room: float, *, dark: bool
+    look: Look, x: float, y: float, space: float, *, dark: bool
 ) -> tuple[list[str], float]:
     """The weights of the first layer as tiles."""
     filters = look.filters
@@ -130,9 +128,9 @@ def _filters(
     count, high, wide, _ = filters.tiles.shape
     of = "" if count == filters.many else f" of {filters.many}"
     title = f"{filters.name}: {count}{of}"
-    parts = [svg.text(x, y, svg.clipped(title, room, 11), ink, bold=True)]
+    parts = [svg.text(x, y, svg.clipped(title, space, 11), ink, bold=True)]
     size = 34.0
-    columns = max(1, int(room // size))
+    columns = max(1, int(space // size))
     for place, tile in enumerate(coloured(filters, dark=dark)):
         row, column = divmod(place, columns)
         at = (x + column * size, y + 10 + row * size)
@@ -147,7 +145,7 @@ def _filters(
 
 
 def _layers(
-    look: Look, x: float, y: float, room: float, *, dark: bool
+    look: Look, x: float, y: float, space: float, *, dark: bool
 ) -> tuple[list[str], float]:
     """A row for each layer: whether its numbers say something."""
     from minimx_widgets.views.data_view import by_layer
@@ -155,24 +153,24 @@ def _layers(
     ink, muted, alert = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "alert")
     )
-    parts, places = [], [x + room * share for share in (0.46, 0.7, 1.0)]
+    parts, places = [], [x + space * share for share in (0.46, 0.7, 1.0)]
     for kind, at in zip(KINDS, places, strict=True):
         parts.append(svg.text(at, y, kind, muted, anchor="end", size=10))
     layers = by_layer(look)
     for name, kinds in [*layers.items()][:MOST_LAYERS]:
         y += 17
-        word = svg.clipped(name.partition("/")[2] or name, room * 0.3, 10.5)
+        word = svg.clipped(name.partition("/")[2] or name, space * 0.3, 10.5)
         parts.append(svg.text(x, y, word, ink, size=10.5))
         for kind, at in zip(KINDS, places, strict=True):
             one = kinds.get(kind)
             if one is not None:
-                said = one.word or "✓"
+                label = one.word or "✓"
                 colour = alert if one.word else muted
                 parts.append(
                     svg.text(
                         at,
                         y,
-                        said,
+                        label,
                         colour,
                         anchor="end",
                         size=10.5,

@@ -63,8 +63,8 @@ def lay_out(
 ) -> EngineLayout:
     """Lanes and boxes of all operations; those shorter than a step are put together.
 
-    An operation that only holds others has no box; its members have. `by` is the
-    column whose text each box brings, "layer" or "name".
+    An operation that only holds others has no box; those that it holds have. `by` is
+    the column whose text each box brings, "layer" or "name".
     """
     kept = plain(record)
     ops = record.ops()[kept]

@@ -89,11 +89,11 @@ class Picture:
     def head(self) -> list[str]:
         """The title and the key numbers."""
         source = of_clock(self.record.conditions.clock)
-        words = " · ".join([*self.view.summary(), source])
+        text = " · ".join([*self.view.summary(), source])
         after = 26 + 7.5 * len(self.title)
         return [
             svg.text(14, 21, self.title, self.ink("ink"), size=13, bold=True),
-            svg.text(after, 21, words, self.ink("muted"), size=11.5),
+            svg.text(after, 21, text, self.ink("muted"), size=11.5),
         ]
 
     def lanes(self) -> list[str]:
@@ -121,14 +121,14 @@ class Picture:
         parts = []
         for value in svg.ticks(self.layout.start, self.layout.end, 7):
             x = self.x(value)
-            words = human_time(value)
+            text = human_time(value)
             if self.view.axis == "events":
-                words = f"#{human_count(value)}"
+                text = f"#{human_count(value)}"
             ends = [(x, TOP - 4), (x, bottom - 4)]
             parts.append(svg.line(ends, self.ink("line")))
             muted = self.ink("muted")
             if x < self.width - RIGHT - 16:
-                parts.append(svg.text(x, bottom + 11, words, muted, anchor="middle"))
+                parts.append(svg.text(x, bottom + 11, text, muted, anchor="middle"))
         return parts
 
     def boxes(self) -> list[str]:
@@ -138,15 +138,15 @@ class Picture:
         for box in self.layout.boxes:
             x, wide = self.x(box.start), self.x(box.end) - self.x(box.start)
             y, colour = self.y(box.lane), self.colour(box)
-            words = self.words(box)
+            text = self.text(box)
             high = LANE - 4
-            parts.append(svg.rect(x, y, max(wide, 0.6), high, colour, title=words))
-            label = svg.clipped(words.split(",")[0], wide - 8, 10) if wide > 30 else ""
+            parts.append(svg.rect(x, y, max(wide, 0.6), high, colour, title=text))
+            label = svg.clipped(text.split(",")[0], wide - 8, 10) if wide > 30 else ""
             if label and box.row >= 0:
                 parts.append(svg.text(x + 4, y + 16, label, paper, size=10))
         return parts
 
-    def words(self, box: Box) -> str:
+    def text(self, box: Box) -> str:
         """What pointing at a box says."""
         if box.row < 0:
             return f"{box.count} short operations, {PHASES[box.phase]}"
@@ -209,11 +209,11 @@ class Picture:
             mark = self.ink("mark")
             parts.append(svg.line([(x, TOP - 12), (x, bottom)], mark, dash="4 3"))
             strings = self.record.strings
-            words = f"{strings[row['name']]}={strings[row['new']]}"
-            room = len(words) * 10 * svg.CHARACTER + 6
-            if x >= free and x + room < self.width - RIGHT:
-                parts.append(svg.text(x + 4, TOP - 6, words, mark, size=10))
-                free = x + room
+            text = f"{strings[row['name']]}={strings[row['new']]}"
+            space = len(text) * 10 * svg.CHARACTER + 6
+            if x >= free and x + space < self.width - RIGHT:
+                parts.append(svg.text(x + 4, TOP - 6, text, mark, size=10))
+                free = x + space
         return parts
 
     def legend(self) -> list[str]:

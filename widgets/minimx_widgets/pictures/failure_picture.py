@@ -42,10 +42,10 @@ def picture(state: dict[str, Any], title: str, *, dark: bool, width: int) -> str
     else:
         more, y = _evidence(evidence, y, width, dark=dark)
         parts += more
-    for said in (state["verdict"], state["trial"]):
-        if said:
-            colour = palette.state("added" if said["good"] else "removed", dark=dark)
-            for line in svg.wrapped(said["words"], width - 2 * LEFT, 12):
+    for verdict in (state["verdict"], state["trial"]):
+        if verdict:
+            colour = palette.state("added" if verdict["good"] else "removed", dark=dark)
+            for line in svg.wrapped(verdict["words"], width - 2 * LEFT, 12):
                 y += LINE
                 parts.append(svg.text(LEFT, y, line, colour, size=12))
     return svg.picture(width, y + 16, parts, title=title, dark=dark)
@@ -72,8 +72,8 @@ def _losses(losses: list[Any], y: float, width: int, *, dark: bool) -> list[str]
     for step, loss in losses:
         x = left + wide * step / last
         if loss is None:
-            words = f"step {step}: not finite"
-            parts.append(svg.rect(x - 3, top + high - 9, 6, 9, alert, title=words))
+            text = f"step {step}: not finite"
+            parts.append(svg.rect(x - 3, top + high - 9, 6, 9, alert, title=text))
         else:
             points.append((x, top + high - high * min(1.0, loss / most)))
     if points:
@@ -115,14 +115,14 @@ def _map(evidence: dict[str, Any], y: float, width: int, *, dark: bool) -> list[
         top = rows[cell["layer"]] + (0 if cell["phase"] == "forward" else 10)
         x = LEFT + NAMES + cell["step"] * wide
         bad = cell["bad"] > 0
-        words = (
+        text = (
             f"{cell['layer']}, {cell['phase']} of step {cell['step']}: "
             f"{cell['bad']} of {cell['calls']} not finite, up to {cell['largest']:.3g}"
         )
         colour = alert if bad else palette.phase(cell["phase"], dark=dark)
         opacity = 1.0 if bad else strength(cell["largest"])
         parts.append(
-            svg.rect(x, top, wide - 1.5, 9, colour, opacity=opacity, title=words)
+            svg.rect(x, top, wide - 1.5, 9, colour, opacity=opacity, title=text)
         )
     end = y + 22.0 * len(rows) + 12
     for step in range(0, evidence["steps"], 4):

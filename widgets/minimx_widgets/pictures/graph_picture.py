@@ -88,10 +88,10 @@ def shared_prefix(names: Sequence[str]) -> str:
     >>> shared_prefix(["net_conv0", "net_conv1", "data"])
     'net_'
     """
-    told = [name for name in names if "_" in name]
-    if len(told) < 2:
+    prefixed = [name for name in names if "_" in name]
+    if len(prefixed) < 2:
         return ""
-    common = commonprefix(told)
+    common = commonprefix(prefixed)
     return common[: common.rfind("_") + 1]
 
 
@@ -128,8 +128,8 @@ def box_of(
         spec = None if specs is None else specs.get(Entry(node, slot))
         if spec is not None:
             shape = "×".join(map(str, spec.shape)) or "scalar"
-            words = f"{shape} {spec.dtype.name}, {human_bytes(spec.nbytes)}"
-            facts.append((f"output {slot}" if node.visible > 1 else "output", words))
+            text = f"{shape} {spec.dtype.name}, {human_bytes(spec.nbytes)}"
+            facts.append((f"output {slot}" if node.visible > 1 else "output", text))
     what = "input" if node.op is None else node.op.name
     if what.startswith("_backward_"):
         what = f"∇ {what.removeprefix('_backward_')}"
@@ -175,7 +175,7 @@ def route(
 def _box(box: Box, x: float, y: float, scale: float, *, dark: bool) -> list[str]:
     wide, high = WIDE * scale, HIGH * scale
     fill = palette.family(box.family, dark=dark)
-    title = "\n".join(f"{label}: {words}" for label, words in box.facts)
+    title = "\n".join(f"{label}: {text}" for label, text in box.facts)
     ghost = box.state == "removed"
     paper = palette.surface("card", dark=dark)
     left, top = x - wide / 2, y - high / 2
@@ -192,9 +192,9 @@ def _box(box: Box, x: float, y: float, scale: float, *, dark: bool) -> list[str]
     if scale >= 0.6:
         ink = palette.surface("muted" if ghost else "ink", dark=dark)
         muted = palette.surface("muted", dark=dark)
-        size, room = 11 * scale, wide - 16 * scale
-        what = svg.clipped(box.what, room, size)
-        name = svg.clipped(box.name, room, size * 0.86)
+        size, space = 11 * scale, wide - 16 * scale
+        what = svg.clipped(box.what, space, size)
+        name = svg.clipped(box.name, space, size * 0.86)
         at = left + 11 * scale
         parts.append(svg.text(at, y - 3 * scale, what, ink, size=size, bold=True))
         parts.append(svg.text(at, y + 10.5 * scale, name, muted, size=size * 0.86))

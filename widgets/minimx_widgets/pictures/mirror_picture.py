@@ -27,25 +27,25 @@ def draw(view: MirrorExplorer, *, dark: bool, width: int) -> str:
     """The graph on the left; the curve above the front on the right."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     found, base = view.planned, view.base()
-    words = (
+    text = (
         f"{view.policy} · {human_bytes(found.peak)} of {human_bytes(base.peak)} · "
         f"{human_share(found.extra)} more work"
     )
     parts = [
         svg.text(LEFT, 21, "Mirror", ink, size=13, bold=True),
-        svg.text(66, 21, words, muted, size=11.5),
+        svg.text(66, 21, text, muted, size=11.5),
     ]
     whole = view.picture()
     fates = {node.name: view.fate(node) for node in view._line.nodes}
     boxes = tuple(
         replace(box, state=LOOKS[fates.get(box.name, "fixed")]) for box in whole.boxes
     )
-    room = width * 0.36
+    space = width * 0.36
     layout = whole.layout
-    scale = min(1.0, room / max(layout.width, 1), TALLEST / max(layout.height, 1))
+    scale = min(1.0, space / max(layout.width, 1), TALLEST / max(layout.height, 1))
     picture = replace(whole, boxes=boxes)
     parts += draw_graph(picture, x=LEFT, y=TOP, scale=scale, dark=dark)
-    x = LEFT + max(room, layout.width * scale) + 76
+    x = LEFT + max(space, layout.width * scale) + 76
     right = width - 16.0
     parts += _curve(view, (x, right, TOP, TOP + CHART), dark=dark)
     lower = TOP + CHART + 62
@@ -136,8 +136,8 @@ def _front(view: MirrorExplorer, box: Box, *, dark: bool) -> list[str]:
             parts.append(svg.text(x + 6, y - 5, "√N", mark, size=11, bold=True))
     parts += _ring(at(found.extra, found.peak), ink)
     for name, one in measured.items():
-        words = f"{name}, measured: {human_bytes(one.peak)}, {human_share(one.extra)}"
-        parts.append(_diamond(at(one.extra, one.peak), ink, words))
+        text = f"{name}, measured: {human_bytes(one.peak)}, {human_share(one.extra)}"
+        parts.append(_diamond(at(one.extra, one.peak), ink, text))
     return parts
 
 

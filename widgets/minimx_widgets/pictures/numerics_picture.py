@@ -36,10 +36,10 @@ def draw(view: NumericsMonitor, *, dark: bool, width: int) -> str:
     """Rows of histograms, and below them loss scale and gradient norm."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     rows = view.rows()
-    words = repr(view).removeprefix("NumericsMonitor(").removesuffix(")")
+    text = repr(view).removeprefix("NumericsMonitor(").removesuffix(")")
     parts = [
         svg.text(14, 21, "Numbers", ink, size=13, bold=True),
-        svg.text(90, 21, words.replace(", ", " · "), muted, size=11.5),
+        svg.text(90, 21, text.replace(", ", " · "), muted, size=11.5),
     ]
     if not rows:
         parts.append(svg.text(14, 48, "Nothing was looked at.", muted))
@@ -54,8 +54,8 @@ def draw(view: NumericsMonitor, *, dark: bool, width: int) -> str:
     parts += _powers(axis, bottom, dark=dark)
     y = bottom + 34
     if len(rows) > len(shown):
-        said = f"and {len(rows) - len(shown)} more: see the table"
-        parts.append(svg.text(LEFT, bottom + 28, said, muted, size=10))
+        label = f"and {len(rows) - len(shown)} more: see the table"
+        parts.append(svg.text(LEFT, bottom + 28, label, muted, size=10))
     parts += _lanes(view, y, width, dark=dark)
     colours = [
         (f"{view.kind}s", palette.category(KIND[view.kind], dark=dark)),
@@ -108,16 +108,16 @@ def _heads(dtype: str, axis: _Axis, width: int, *, dark: bool) -> list[str]:
     muted = palette.surface("muted", dark=dark)
     parts = []
     for zone, low, high in axis.stretches(dtype):
-        wide, words = (high - low) * axis.step, zone
+        wide, text = (high - low) * axis.step, zone
         if zone == "zero":
-            words = "becomes zero"
-        if len(words) * 6 < wide:
+            text = "becomes zero"
+        if len(text) * 6 < wide:
             colour = _zone_colour(zone, dark=dark) or muted
             at = axis.x((low + high) / 2)
-            parts.append(svg.text(at, TOP - 7, words, colour, anchor="middle", size=10))
-    for words, place in (("lost", 120), ("overflow", 66), ("norm", 14)):
+            parts.append(svg.text(at, TOP - 7, text, colour, anchor="middle", size=10))
+    for text, place in (("lost", 120), ("overflow", 66), ("norm", 14)):
         at = width - place
-        parts.append(svg.text(at, TOP - 7, words, muted, anchor="end", size=10))
+        parts.append(svg.text(at, TOP - 7, text, muted, anchor="end", size=10))
     return parts
 
 
@@ -152,8 +152,8 @@ def _row(
     over = f"{human_count(broken)} ∞" if broken else human_share(shares["overflow"])
     alert = palette.surface("alert", dark=dark) if shares["overflow"] else muted
     facts = ((human_share(shares["zero"]), 120, muted), (over, 66, alert))
-    for words, place, colour in (*facts, (f"{row.norm:.3g}", 14, muted)):
-        parts.append(svg.text(width - place, middle, words, colour, anchor="end"))
+    for text, place, colour in (*facts, (f"{row.norm:.3g}", 14, muted)):
+        parts.append(svg.text(width - place, middle, text, colour, anchor="end"))
     return parts
 
 
@@ -164,8 +164,8 @@ def _powers(axis: _Axis, bottom: float, *, dark: bool) -> list[str]:
     for power in range(math.ceil(axis.low / every) * every, axis.high, every):
         x = axis.x(power)
         parts.append(svg.line([(x, TOP), (x, bottom)], rule))
-        words = power_of_two(power)
-        parts.append(svg.text(x, bottom + 14, words, muted, anchor="middle", size=10))
+        text = power_of_two(power)
+        parts.append(svg.text(x, bottom + 14, text, muted, anchor="middle", size=10))
     return parts
 
 
@@ -189,9 +189,9 @@ def _lanes(view: NumericsMonitor, y: float, width: int, *, dark: bool) -> list[s
     muted = palette.surface("muted", dark=dark)
     for tick in svg.ticks(first, last, 6):
         if tick == int(tick):
-            words = human_count(tick)
+            text = human_count(tick)
             at = lower + LANE + 14
-            parts.append(svg.text(x(tick), at, words, muted, anchor="middle", size=10))
+            parts.append(svg.text(x(tick), at, text, muted, anchor="middle", size=10))
     return parts
 
 
@@ -215,8 +215,8 @@ def _scale_lane(
     )
     if not len(scaling):
         at = (LEFT + right) / 2
-        said = "no loss was scaled"
-        return [*parts, svg.text(at, y + LANE / 2 + 4, said, muted, anchor="middle")]
+        label = "no loss was scaled"
+        return [*parts, svg.text(at, y + LANE / 2 + 4, label, muted, anchor="middle")]
     powers = np.log2(scaling["scale"])
     low, high = float(powers.min()) - 1, float(powers.max()) + 1
 
@@ -225,9 +225,9 @@ def _scale_lane(
 
     for tick in svg.ticks(low, high, 3):
         if tick == int(tick):
-            words = power_of_two(int(tick))
+            text = power_of_two(int(tick))
             at = down(tick) + 3.5
-            parts.append(svg.text(LEFT - 5, at, words, muted, anchor="end", size=10))
+            parts.append(svg.text(LEFT - 5, at, text, muted, anchor="end", size=10))
     points: list[tuple[float, float]] = []
     for step, power in zip(scaling["step"].tolist(), powers.tolist(), strict=True):
         if not points or points[-1][1] != down(power):
@@ -257,8 +257,8 @@ def _norm_lane(
     high = max(low + 1, math.ceil(float(logs.max()) + 0.1))
     for power in range(low, high + 1, max(1, (high - low) // 3)):
         at = y + LANE - (power - low) / (high - low) * LANE + 3.5
-        words = f"{10.0**power:g}"
-        parts.append(svg.text(LEFT - 5, at, words, muted, anchor="end", size=10))
+        text = f"{10.0**power:g}"
+        parts.append(svg.text(LEFT - 5, at, text, muted, anchor="end", size=10))
     down = y + LANE - (logs - low) / (high - low) * LANE
     points = list(zip(map(x, steps[positive].tolist()), down.tolist(), strict=True))
     colour = palette.category("gradient", dark=dark)

@@ -33,26 +33,26 @@ def picture(state: dict[str, Any], *, dark: bool, width: int) -> str:
     parts += blocks + memory
     y = max(low, lower) + 6
     for note in state["notes"]:
-        for words in svg.wrapped(note, width - 2 * LEFT, 10):
+        for text in svg.wrapped(note, width - 2 * LEFT, 10):
             y += 14
             muted = palette.surface("muted", dark=dark)
-            parts.append(svg.text(LEFT, y, words, muted, size=10))
+            parts.append(svg.text(LEFT, y, text, muted, size=10))
     return svg.picture(width, y + 14, parts, title=state["title"], dark=dark)
 
 
 def _facts(state: dict[str, Any], *, dark: bool) -> list[str]:
     muted = palette.surface("muted", dark=dark)
-    words = (
+    text = (
         f"{state['count']:,} operations in {human_time(state['span'])}"
         f"{' of the virtual clock' * (state['clock'] == 'virtual')}, peak "
         f"{human_bytes(state['memory']['nbytes'])}"
     )
-    return [svg.text(90, 22, words, muted)]
+    return [svg.text(90, 22, text, muted)]
 
 
-def _head(x: float, y: float, words: str, *, dark: bool) -> str:
+def _head(x: float, y: float, text: str, *, dark: bool) -> str:
     ink = palette.surface("ink", dark=dark)
-    return svg.text(x, y + 12, words, ink, size=11.5, bold=True)
+    return svg.text(x, y + 12, text, ink, size=11.5, bold=True)
 
 
 def _lanes(
@@ -88,7 +88,7 @@ def _stack(
     y: float,
     width: float,
     values: Sequence[tuple[str, float, str]],
-    words: Any,
+    text: Any,
 ) -> list[str]:
     """A bar of coloured parts that add up to its width."""
     whole = sum(value for _, value, _ in values) or 1
@@ -96,7 +96,7 @@ def _stack(
     for name, value, colour in values:
         long = width * value / whole
         if value:
-            title = f"{name}: {words(value)}, {human_share(value / whole)}"
+            title = f"{name}: {text(value)}, {human_share(value / whole)}"
             parts.append(svg.rect(x, y, max(long, 0.3), 13, colour, title=title))
         x += long
     return parts
@@ -148,32 +148,32 @@ def _roofline(
     for power in range(scale.x[0], scale.x[1] + 1):
         x, _ = scale.at(10.0**power, 10.0 ** scale.y[0], box)
         parts.append(svg.line([(x, top), (x, top + high)], edge))
-        words = f"{10.0**power:g}"
+        text = f"{10.0**power:g}"
         parts.append(
-            svg.text(x, top + high + 14, words, muted, anchor="middle", size=10)
+            svg.text(x, top + high + 14, text, muted, anchor="middle", size=10)
         )
     for power in range(scale.y[0], scale.y[1] + 1):
         _, place = scale.at(10.0 ** scale.x[0], 10.0**power, box)
         parts.append(svg.line([(left, place), (left + wide, place)], edge))
-        words = rate_words(10.0**power)
-        parts.append(svg.text(left - 6, place + 3, words, muted, anchor="end", size=10))
-    words = "operations per byte →"
+        text = rate_text(10.0**power)
+        parts.append(svg.text(left - 6, place + 3, text, muted, anchor="end", size=10))
+    text = "operations per byte →"
     parts.append(
-        svg.text(left + wide, top + high + 28, words, muted, anchor="end", size=10)
+        svg.text(left + wide, top + high + 28, text, muted, anchor="end", size=10)
     )
-    for flops, bandwidth, said in state["roofs"]:
+    for flops, bandwidth, label in state["roofs"]:
         points = [scale.at(x, r, box) for x, r in _roof(scale, flops, bandwidth)]
         parts.append(svg.line(points, ink, width=1.6))
-        parts.append(svg.text(left, top + high + 44, said, muted, size=10))
+        parts.append(svg.text(left, top + high + 44, label, muted, size=10))
     for each in scale.dots:
         colour = palette.bucket(each["kind"], dark=dark)
-        title = f"{each['name']}: {rate_words(each['rate'])}FLOP/s"
+        title = f"{each['name']}: {rate_text(each['rate'])}FLOP/s"
         parts.append(
             svg.dot(*scale.at(each["intensity"], each["rate"], box), colour, title)
         )
     if not state["roofs"]:
-        words = "no roof yet: Measure, or view.measure()"
-        parts.append(svg.text(left, top + high + 44, words, muted, size=10))
+        text = "no roof yet: Measure, or view.measure()"
+        parts.append(svg.text(left, top + high + 44, text, muted, size=10))
     return parts, y + PLOT + 16
 
 
@@ -186,7 +186,7 @@ def _roof(scale: Scale, flops: float, bandwidth: float) -> list[tuple[float, flo
     return [*corners, (10.0 ** scale.x[1], flops)]
 
 
-def rate_words(rate: float) -> str:
+def rate_text(rate: float) -> str:
     """A rate with a prefix.
 
     >>> rate_words(1e9), rate_words(2.5e7)
@@ -205,18 +205,18 @@ def _operators(
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = [_head(x, y, "Operators", dark=dark)]
     heads = (("time", right - 150), ("share", right - 90), ("of the roof", right))
-    for words, place in heads:
-        parts.append(svg.text(place, y + 12, words, muted, anchor="end", size=10))
+    for text, place in heads:
+        parts.append(svg.text(place, y + 12, text, muted, anchor="end", size=10))
     y += 18
     busy = state["busy"] or 1
     for each in state["operators"][:SHOWN]:
         colour = palette.bucket(each["kind"], dark=dark)
         parts.append(svg.rect(x, y + 3, 8, 8, colour, round_=2))
-        words = svg.clipped(each["name"], right - 225 - x)
-        parts.append(svg.text(x + 13, y + 11, words, ink))
+        text = svg.clipped(each["name"], right - 225 - x)
+        parts.append(svg.text(x + 13, y + 11, text, ink))
         part = each["fraction"]
-        words = "" if part is None else f"{human_share(part)} {each['bound']}"
-        cells = (human_time(each["ns"]), human_share(each["ns"] / busy), words)
+        text = "" if part is None else f"{human_share(part)} {each['bound']}"
+        cells = (human_time(each["ns"]), human_share(each["ns"] / busy), text)
         for cell, (_, place) in zip(cells, heads, strict=True):
             parts.append(svg.text(place, y + 11, cell, ink, anchor="end", size=10.5))
         y += ROW
@@ -237,15 +237,15 @@ def _blocks(
     busy = state["busy"] or 1
     for each in state["blocks"][:SHOWN]:
         x = LEFT + 10 * each["depth"]
-        words = svg.clipped(each["name"], NAME - 10 * each["depth"])
-        parts.append(svg.text(x, y + 11, words, ink))
+        text = svg.clipped(each["name"], NAME - 10 * each["depth"])
+        parts.append(svg.text(x, y + 11, text, ink))
         other = each["ns"] - each["forward"] - each["backward"]
         values = (each["forward"], each["backward"], other)
         coloured = [(n, v, c) for (n, c), v in zip(phases, values, strict=True)]
-        room = (right - LEFT - NAME - 120) * each["ns"] / busy
-        parts += _stack(LEFT + NAME + 6, y + 1, room, coloured, human_time)
-        words = f"{human_time(each['ns'])}, {human_share(each['ns'] / busy)}"
-        parts.append(svg.text(right, y + 11, words, muted, anchor="end", size=10.5))
+        space = (right - LEFT - NAME - 120) * each["ns"] / busy
+        parts += _stack(LEFT + NAME + 6, y + 1, space, coloured, human_time)
+        text = f"{human_time(each['ns'])}, {human_share(each['ns'] / busy)}"
+        parts.append(svg.text(right, y + 11, text, muted, anchor="end", size=10.5))
         y += ROW
     return parts, y
 
@@ -277,8 +277,8 @@ def _memory(
             parts.append(
                 svg.text(x + 14, y + 11, svg.clipped(name, right - x - 90), ink)
             )
-            words = human_bytes(nbytes)
-            parts.append(svg.text(right, y + 11, words, muted, anchor="end", size=10.5))
+            text = human_bytes(nbytes)
+            parts.append(svg.text(right, y + 11, text, muted, anchor="end", size=10.5))
             y += 14.5
         y += 6
     return parts, y

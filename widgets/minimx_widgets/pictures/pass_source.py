@@ -34,7 +34,7 @@ def source_of(passed: str, rule: str = "") -> Source | None:
 
     None for a pass that is written nowhere in minimx, such as a reader's own.
     """
-    found = _rooms().get(passed)
+    found = _spaces().get(passed)
     if found is None:
         return None
     path, main = found
@@ -54,7 +54,7 @@ def _in_project(path: Path) -> str:
 
 
 @cache
-def _rooms() -> dict[str, tuple[Path, Source]]:
+def _spaces() -> dict[str, tuple[Path, Source]]:
     """The file and the function of each pass."""
     found: dict[str, tuple[Path, Source]] = {}
     files = [
@@ -64,7 +64,7 @@ def _rooms() -> dict[str, tuple[Path, Source]]:
     for path in sorted(files):
         functions = _functions(path)
         for name, source in _calls(path, "Passed"):
-            # What a method puts together belongs to the room's main function.
+            # What a method puts together belongs to the module's main function.
             main = source if source in functions else next(iter(functions), source)
             found.setdefault(name, (path, main))
     return found
@@ -77,7 +77,7 @@ def _decisions(path: Path) -> dict[str, Source]:
 
 
 def _functions(path: Path) -> list[Source]:
-    """What a room offers: its functions, in order, without its private ones."""
+    """What a module offers: its functions, in order, without its private ones."""
     text = path.read_text(encoding="utf-8")
     return [
         _source(path, text, node)

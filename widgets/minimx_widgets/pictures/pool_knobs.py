@@ -20,7 +20,7 @@ def _in_bytes(name: str) -> bool:
     return declared.type == "size" or declared.unit == "bytes"
 
 
-def words_of(name: str, value: Any) -> str:
+def value_text(name: str, value: Any) -> str:
     """The value of a knob for reading: bytes with their unit."""
     if _in_bytes(name):
         return human_size(int(value))

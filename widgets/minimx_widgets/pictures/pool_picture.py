@@ -77,8 +77,8 @@ def draw(view: PoolMap, *, dark: bool, width: int) -> str:
     height = middle + CHART + len(LANES) * LANE + 58
     parts = _head(view, shown, shadow, ink)
     if not len(shown.history):
-        words = "no pool events in this record"
-        parts.append(svg.text(width / 2, 120, words, ink.muted, anchor="middle"))
+        text = "no pool events in this record"
+        parts.append(svg.text(width / 2, 120, text, ink.muted, anchor="middle"))
         return svg.picture(width, height, parts, title=repr(view), dark=dark)
     regions = view.regions(shown)
     ghost = view.regions(shadow) if shadow is not None else []
@@ -91,31 +91,31 @@ def draw(view: PoolMap, *, dark: bool, width: int) -> str:
     first = [(name, ink.category(name)) for name in used]
     rest = [("rounding waste", ink.alert), ("cached", ink.line)]
     rest.append(("stranded", ink.hatched))
-    more = [(f"ghost: {shadow.words}", ink.mark)] if shadow is not None else []
+    more = [(f"ghost: {shadow.text}", ink.mark)] if shadow is not None else []
     parts += svg.legend(14, height - 12, [*first, *rest, *more], dark=dark)
     return svg.picture(width, height, parts, title=repr(view), dark=dark)
 
 
 def _head(view: PoolMap, shown: Shown, shadow: Shown | None, ink: Colours) -> list[str]:
     history = shown.history
-    words = (
+    text = (
         f"{view.shown_device} · {view.pool} · at most "
         f"{human_bytes(history.peak_reserved)} reserved · {history.calls:,} driver "
         f"calls · {history.count(FLUSH)} flushes"
     )
     if history.count(OOM):
-        words += f" · {history.count(OOM):,} refused"
-    mine = words
+        text += f" · {history.count(OOM):,} refused"
+    mine = text
     parts = [
         svg.text(14, 21, "Pool", ink.ink, size=13, bold=True),
         svg.text(56, 21, mine, ink.muted, size=11.5),
     ]
     if shadow is not None:
         ghost = shadow.history
-        words = f"ghost: {shadow.words}, {human_bytes(ghost.peak_reserved)}, "
-        words += f"{ghost.calls:,} calls"
+        text = f"ghost: {shadow.text}, {human_bytes(ghost.peak_reserved)}, "
+        text += f"{ghost.calls:,} calls"
         x = 56 + (len(mine) + 2) * 11.5 * svg.CHARACTER
-        parts.append(svg.text(x, 21, words, ink.mark, size=11.5))
+        parts.append(svg.text(x, 21, text, ink.mark, size=11.5))
     return parts
 
 
@@ -135,7 +135,7 @@ def _classes(
     }
     sizes = sorted(sorted(held, key=lambda size: -held[size])[:MOST_CLASSES])[::-1]
     most = max(held.values(), default=1)
-    left, room = 76, width - 76 - 92
+    left, space = 76, width - 76 - 92
     title = f"{len(known)} size class{'es' if len(known) != 1 else ''}"
     title += f", {len(sizes)} shown" if len(held) > len(sizes) else ""
     parts = [svg.text(14, TOP - 10, title, ink.ink, size=11.5, bold=True)]
@@ -146,16 +146,16 @@ def _classes(
         parts.append(svg.text(left - 6, y + 11, label, ink.muted, anchor="end"))
         x = float(left)
         for nbytes, colour in _parts_of(one, regions, category, ink):
-            wide = nbytes / most * room
+            wide = nbytes / most * space
             if wide > 0:
                 parts.append(svg.rect(x, y + 2, wide, ROW - 5, colour))
             x += wide
         if size in others:
-            wide = others[size].nbytes / most * room
+            wide = others[size].nbytes / most * space
             parts.append(_outline(left, y, wide, ink))
             x = max(x, left + wide)
-        words = f"{one.in_use} + {one.cached} + {one.stranded}"
-        parts.append(svg.text(x + 6, y + 11, words, ink.muted, size=10))
+        text = f"{one.in_use} + {one.cached} + {one.stranded}"
+        parts.append(svg.text(x + 6, y + 11, text, ink.muted, size=10))
     return parts
 
 
@@ -192,32 +192,32 @@ def _addresses(
     ink: Colours,
 ) -> list[str]:
     """The device's addresses in lines, as a page is read."""
-    history, room = shown.history, width - left - 14
+    history, space = shown.history, width - left - 14
     span = _span(history, regions, ghost)
     gaps = holes(regions, history.capacity)
     free, largest = sum(n for _, n in gaps), max((n for _, n in gaps), default=0)
-    words = f"free {human_bytes(free)}, largest hole {human_bytes(largest)}"
+    text = f"free {human_bytes(free)}, largest hole {human_bytes(largest)}"
     parts = [
         svg.text(left, TOP - 10, "Addresses", ink.ink, size=11.5, bold=True),
-        svg.text(left + 74, TOP - 10, words, ink.muted, size=10.5),
+        svg.text(left + 74, TOP - 10, text, ink.muted, size=10.5),
     ]
     for k in range(LINES):
-        parts.append(svg.rect(left, TOP + k * ROW + 2, room, ROW - 5, ink.card))
+        parts.append(svg.rect(left, TOP + k * ROW + 2, space, ROW - 5, ink.card))
     for one in regions:
         colour = ink.category(CATEGORIES[int(shown.category[one.row])])
         if one.state != IN_USE:
             colour = ink.line if one.state == CACHED else ink.hatched
-        words = f"{human_bytes(one.size)} at {one.address:,}, {one.state}"
-        for x, y, wide in _lines_of(one.address, one.size, span, left, room):
+        text = f"{human_bytes(one.size)} at {one.address:,}, {one.state}"
+        for x, y, wide in _lines_of(one.address, one.size, span, left, space):
             box = (x, y + 2, max(wide - 0.6, 0.5), ROW - 5)
-            parts.append(svg.rect(*box, colour, title=words))
+            parts.append(svg.rect(*box, colour, title=text))
     for start, length in _merged(ghost):
-        for x, y, wide in _lines_of(start, length, span, left, room):
+        for x, y, wide in _lines_of(start, length, span, left, space):
             parts.append(_outline(x, y, wide, ink))
     y = TOP + LINES * ROW + 12
-    words = human_bytes(span)
+    text = human_bytes(span)
     parts.append(svg.text(left, y, "0", ink.muted, size=10))
-    parts.append(svg.text(left + room, y, words, ink.muted, anchor="end", size=10))
+    parts.append(svg.text(left + space, y, text, ink.muted, anchor="end", size=10))
     return parts
 
 
@@ -229,7 +229,7 @@ def _span(history: History, *held: list[Region]) -> int:
 
 
 def _lines_of(
-    start: int, length: int, span: int, left: float, room: float
+    start: int, length: int, span: int, left: float, space: float
 ) -> list[tuple[float, float, float]]:
     """A range of addresses as boxes on the lines of the map: (x, y, width)."""
     per = span / LINES
@@ -237,8 +237,8 @@ def _lines_of(
     boxes = []
     for k in range(first, min(last, LINES - 1) + 1):
         begin, end = max(start, k * per), min(start + length, (k + 1) * per)
-        x = left + (begin - k * per) / per * room
-        boxes.append((x, float(TOP + k * ROW), (end - begin) / per * room))
+        x = left + (begin - k * per) / per * space
+        boxes.append((x, float(TOP + k * ROW), (end - begin) / per * space))
     return boxes
 
 
@@ -295,22 +295,22 @@ def _over_time(
         ghost = stairs(_highest(shadow.history, shadow.history.reserved, edges))
         parts.append(svg.line(ghost, ink.mark, dash="4 3", width=1.4))
     y = top + CHART + 6
-    for words, event in LANES:
-        parts += _lane(mine, words, event, edges, (left, right, y), ink)
+    for text, event in LANES:
+        parts += _lane(mine, text, event, edges, (left, right, y), ink)
         y += LANE
     row = view.moment(shown)
     head = left + (int(mine.step[row]) + 0.5) / steps * (right - left)
     parts.append(svg.line([(head, top - 4), (head, y)], ink.mark, width=1.4))
-    words = f"step {int(mine.step[row]):,} of {steps:,}"
+    text = f"step {int(mine.step[row]):,} of {steps:,}"
     anchor = "end" if head > width / 2 else "start"
     x = head - 5 if anchor == "end" else head + 5
-    parts.append(svg.text(x, y + 12, words, ink.mark, anchor=anchor, size=10))
+    parts.append(svg.text(x, y + 12, text, ink.mark, anchor=anchor, size=10))
     return parts
 
 
 def _lane(
     history: History,
-    words: str,
+    text: str,
     event: int,
     edges: Array,
     box: tuple[float, float, float],
@@ -321,7 +321,7 @@ def _lane(
     per = (right - left) / (len(edges) - 1)
     counts, _ = np.histogram(history.step[history.event == event], edges)
     parts = [
-        svg.text(left - 7, y + 13, words, ink.muted, anchor="end"),
+        svg.text(left - 7, y + 13, text, ink.muted, anchor="end"),
         svg.rect(left, y + 2, right - left, LANE - 4, ink.card),
     ]
     colour = {ALLOC: ink.ink, HIT: ink.line}.get(event, ink.alert)
@@ -334,7 +334,7 @@ def _lane(
 
 
 def _fullest(history: History, edges: Array) -> Array:
-    """For each column the event after which most was lent, so that no peak is lost."""
+    """By column, the event after which most was in use, so that no peak is lost."""
     first = np.searchsorted(history.step, edges[:-1], side="left")
     last = np.searchsorted(history.step, edges[1:], side="left")
     in_use = history.in_use

@@ -1,7 +1,7 @@
 """A pool at one moment of its history: its blocks by address, and by size.
 
-Only bookkeeping: what was lent, what came back and what went where is in the history;
-the real policies decided it.
+Only bookkeeping: what was allocated, what was freed and what went where is in the
+history; the real policies decided it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SizeClass:
 
     @property
     def waste(self) -> int:
-        """Bytes in lent blocks that nobody asked for."""
+        """Bytes in allocated blocks beyond what was asked for."""
         return self.in_use * self.size - self.requested
 
 
@@ -71,14 +71,14 @@ def regions_at(history: History, row: int, *, ended: bool = True) -> list[Region
     columns = (history.event, history.address, history.size, history.requested)
     events = zip(*(column[:stop].tolist() for column in columns), strict=True)
     fate = history.fate
-    lent: dict[int, Region] = {}
+    in_use: dict[int, Region] = {}
     idle: dict[int, Region] = {}
     for k, (event, address, size, requested) in enumerate(events):
         if event in (ALLOC, HIT, LIVE):
             idle.pop(address, None)
-            lent[address] = Region(address, size, requested, IN_USE, k)
+            in_use[address] = Region(address, size, requested, IN_USE, k)
         elif event == FREE:
-            lent.pop(address, None)
+            in_use.pop(address, None)
             lost = fate[k] == GIVEN_BACK or (ended and fate[k] == IDLE_AT_END)
             state = STRANDED if lost else CACHED
             idle[address] = Region(address, size, 0, state, k)
@@ -86,7 +86,7 @@ def regions_at(history: History, row: int, *, ended: bool = True) -> list[Region
             idle.pop(address, None)
         elif event == FLUSH:
             idle.clear()
-    return sorted([*lent.values(), *idle.values()])
+    return sorted([*in_use.values(), *idle.values()])
 
 
 def size_classes(regions: Sequence[Region]) -> list[SizeClass]:

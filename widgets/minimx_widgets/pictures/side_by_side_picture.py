@@ -9,7 +9,7 @@ import numpy as np
 
 from minimx.core.events import PHASES
 from minimx_widgets import palette, svg
-from minimx_widgets.lab.turn_words import milliseconds
+from minimx_widgets.lab.turn_text import milliseconds
 from minimx_widgets.pictures.training_picture import Chart, Drawn, drawn
 from minimx_widgets.pictures.training_series import running_mean, running_median, trend
 from minimx_widgets.units import human_bytes, human_count, human_time
@@ -25,7 +25,7 @@ def colour(side: int, *, dark: bool) -> str:
     return palette.layer(side, dark=dark)
 
 
-def draw(state: State, words: str, *, height: int, dark: bool, width: int) -> str:
+def draw(state: State, text: str, *, height: int, dark: bool, width: int) -> str:
     """The whole picture."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = [svg.text(LEFT, 21, "A | B", ink, size=13, bold=True)]
@@ -34,8 +34,8 @@ def draw(state: State, words: str, *, height: int, dark: bool, width: int) -> st
         label = svg.clipped(f"{one['name']}: {one['words']}", (width - 80) / 3)
         parts += svg.legend(x, 21, [(label, colour(side, dark=dark))], dark=dark)
         x += 40 + len(label) * 11 * svg.CHARACTER
-    said = svg.clipped(state["headline"], width - x - 14)
-    parts.append(svg.text(width - LEFT, 21, said, muted, anchor="end"))
+    headline = svg.clipped(state["headline"], width - x - 14)
+    parts.append(svg.text(width - LEFT, 21, headline, muted, anchor="end"))
     quarter = (width - 28) / 4
     for i, chart in enumerate(charts(state, dark=dark)):
         box = (LEFT + i * quarter, 34.0, quarter - 12, float(height))
@@ -44,9 +44,9 @@ def draw(state: State, words: str, *, height: int, dark: bool, width: int) -> st
     lower, more = _last_steps(state, y, width, dark=dark)
     parts += more
     y = lower + 12
-    for side_words in state["notes"]:
+    for note in state["notes"]:
         alert = palette.surface("alert", dark=dark)
-        parts.append(svg.text(LEFT, y, svg.clipped(side_words, width - 28), alert))
+        parts.append(svg.text(LEFT, y, svg.clipped(note, width - 28), alert))
         y += ROW
     places = [(0.22, "A"), (0.40, "B"), (0.58, "B against A"), (0.80, "")]
     for share, head in places:
@@ -59,7 +59,7 @@ def draw(state: State, words: str, *, height: int, dark: bool, width: int) -> st
         for (share, _), key, fill in zip(places, keys, fills, strict=True):
             parts.append(svg.text(width * share, y, row[key], fill))
         y += ROW
-    return svg.picture(width, y - 6, parts, title=words, dark=dark)
+    return svg.picture(width, y - 6, parts, title=text, dark=dark)
 
 
 def _verdict(row: State, dark: bool) -> str:
@@ -137,8 +137,8 @@ def _last_steps(
     for side, one in known:
         name = state["sides"][side]["name"]
         for lane, label in enumerate(one["lanes"]):
-            words = svg.clipped(f"{name} {label}", left - LEFT - 6, 10.5)
-            parts.append(svg.text(LEFT, y + 11, words, muted, size=10.5))
+            text = svg.clipped(f"{name} {label}", left - LEFT - 6, 10.5)
+            parts.append(svg.text(LEFT, y + 11, text, muted, size=10.5))
             parts.append(
                 svg.rect(
                     left, y, right - left, LANE - 2, palette.surface("card", dark=dark)

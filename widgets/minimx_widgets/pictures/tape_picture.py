@@ -13,7 +13,7 @@ from minimx_widgets.pictures.tape_steps import STATES
 from minimx_widgets.units import human_bytes
 
 if TYPE_CHECKING:
-    from minimx_widgets.views.tape_stepper import Told
+    from minimx_widgets.views.tape_stepper import TapeRun
 
 #: How a box of each state is drawn: as a pass's picture draws one of these.
 _AS = {
@@ -26,31 +26,31 @@ _AS = {
 TOP, STRIP, TALLEST = 64.0, 130.0, 900.0
 
 
-def picture(told: Told, step: int, title: str, *, dark: bool, width: int) -> str:
+def picture(run: TapeRun, step: int, title: str, *, dark: bool, width: int) -> str:
     """The tape after a step, the step in words, and the bytes of all steps."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = [svg.text(14, 21, "Tape", ink, size=13, bold=True)]
-    if not told.steps:
+    if not run.steps:
         parts.append(svg.text(60, 21, "nothing was recorded", muted, size=11.5))
         return svg.picture(width, 60, parts, title=title, dark=dark)
-    head = f"step {step + 1} of {len(told.steps)}"
-    if not told.walked:
+    head = f"step {step + 1} of {len(run.steps)}"
+    if not run.walked:
         head += ": backward has not run"
     parts.append(svg.text(60, 21, head, muted, size=11.5))
-    said = svg.wrapped(told.words[step], width - 28, 11.5)[:2]
+    lines = svg.wrapped(run.sentences[step], width - 28, 11.5)[:2]
     parts += [
-        svg.text(14, 39 + 15 * k, row, ink, size=11.5) for k, row in enumerate(said)
+        svg.text(14, 39 + 15 * k, row, ink, size=11.5) for k, row in enumerate(lines)
     ]
-    layout = told.picture.layout
-    room = width - 28
-    scale = min(1.0, room / max(layout.width, 1), TALLEST / max(layout.height, 1))
-    left = 14 + (room - layout.width * scale) / 2
-    now, drawn = states(told, step), _at(told, step)
+    layout = run.picture.layout
+    space = width - 28
+    scale = min(1.0, space / max(layout.width, 1), TALLEST / max(layout.height, 1))
+    left = 14 + (space - layout.width * scale) / 2
+    now, drawn = states(run, step), _at(run, step)
     parts += draw(drawn, x=left, y=TOP, scale=scale, dark=dark)
-    parts += _sent(told, step, left, scale, dark=dark)
-    parts += _badges(told, now, left, scale, dark=dark)
+    parts += _sent(run, step, left, scale, dark=dark)
+    parts += _badges(run, now, left, scale, dark=dark)
     bottom = TOP + layout.height * scale + 14
-    parts += _strip(told, step, bottom, width, dark=dark)
+    parts += _strip(run, step, bottom, width, dark=dark)
     used = [word for word in _AS if word in {STATES[state] for state in now.values()}]
     entries = [(word, palette.state(_AS[word], dark=dark)) for word in used]
     entries += [
@@ -62,21 +62,21 @@ def picture(told: Told, step: int, title: str, *, dark: bool, width: int) -> str
     return svg.picture(width, height, parts, title=title, dark=dark)
 
 
-def states(told: Told, step: int) -> dict[int, int]:
+def states(run: TapeRun, step: int) -> dict[int, int]:
     """The state of each box after a step; boxes that are not there yet are missing."""
     found: dict[int, int] = {}
-    for one in told.steps[: step + 1]:
+    for one in run.steps[: step + 1]:
         for at, state in one.changes:
-            if at in told.boxes:
-                found[told.boxes[at]] = state
+            if at in run.boxes:
+                found[run.boxes[at]] = state
     return found
 
 
-def _at(told: Told, step: int) -> GraphPicture:
+def _at(run: TapeRun, step: int) -> GraphPicture:
     """The boxes that are there after a step, in their states, and their lines."""
-    now = states(told, step)
-    whole, layout = told.picture, told.picture.layout
-    for _, box, user in told.outside:  # an array from outside comes with its user
+    now = states(run, step)
+    whole, layout = run.picture, run.picture.layout
+    for _, box, user in run.outside:  # an array from outside comes with its user
         if user in now:
             now[box] = STATES.index("recorded")
     kept = sorted(now)
@@ -97,15 +97,15 @@ def _at(told: Told, step: int) -> GraphPicture:
 
 
 def _sent(
-    told: Told, step: int, left: float, scale: float, *, dark: bool
+    run: TapeRun, step: int, left: float, scale: float, *, dark: bool
 ) -> Iterator[str]:
     """The lines along which a step sent gradients."""
-    one = told.steps[step]
-    user = told.boxes.get(one.at, -1)
-    to = {told.boxes.get(at, -1) for at in one.sent}
-    layout = told.picture.layout
+    one = run.steps[step]
+    user = run.boxes.get(one.at, -1)
+    to = {run.boxes.get(at, -1) for at in one.sent}
+    layout = run.picture.layout
     ink = palette.category("gradient", dark=dark)
-    for (a, b, _), bends in zip(told.picture.lines, layout.bends, strict=True):
+    for (a, b, _), bends in zip(run.picture.lines, layout.bends, strict=True):
         if b == user and a in to:
             stops = route(layout, a, b, bends)
             points = [(left + u * scale, TOP + v * scale) for u, v in stops]
@@ -113,41 +113,43 @@ def _sent(
 
 
 def _badges(
-    told: Told, now: dict[int, int], left: float, scale: float, *, dark: bool
+    run: TapeRun, now: dict[int, int], left: float, scale: float, *, dark: bool
 ) -> Iterator[str]:
     """How many bytes of results each call keeps, at its corner."""
     muted = palette.surface("muted", dark=dark)
-    for box, size in enumerate(told.sizes):
+    for box, size in enumerate(run.sizes):
         if size and STATES[now.get(box, 0)] not in ("absent", "let go"):
-            x, y = told.picture.layout.places[box]
+            x, y = run.picture.layout.places[box]
             at = (left + (x + WIDE / 2 - 6) * scale, TOP + (y - 3) * scale)
-            words = human_bytes(size)
+            text = human_bytes(size)
             size_ = 9.5 * scale
-            yield svg.text(*at, words, muted, anchor="end", size=size_, bold=True)
+            yield svg.text(*at, text, muted, anchor="end", size=size_, bold=True)
 
 
 def _strip(
-    told: Told, step: int, top: float, width: float, *, dark: bool
+    run: TapeRun, step: int, top: float, width: float, *, dark: bool
 ) -> Iterator[str]:
     """Bytes over the steps, and a mark at the one that is shown."""
     muted, line = (palette.surface(name, dark=dark) for name in ("muted", "line"))
     left, right, bottom = 76.0, width - 16.0, top + STRIP - 20
-    most = max(max(one.kept + one.flight for one in told.steps), 1) * 1.1
-    wide = (right - left) / len(told.steps)
+    most = max(max(one.kept + one.flight for one in run.steps), 1) * 1.1
+    wide = (right - left) / len(run.steps)
 
     def y(nbytes: float) -> float:
         return bottom - nbytes / most * (bottom - top - 16)
 
     for value in svg.byte_ticks(most, 4):
         yield svg.line([(left, y(value)), (right, y(value))], line)
-        words = human_bytes(value)
-        yield svg.text(left - 6, y(value) + 4, words, muted, anchor="end", size=10)
-    for k, one in enumerate(told.steps):
+        text = human_bytes(value)
+        yield svg.text(left - 6, y(value) + 4, text, muted, anchor="end", size=10)
+    for k, one in enumerate(run.steps):
         x = left + k * wide
         tall = y(0) - y(one.kept)
         green = palette.category("activation", dark=dark)
         orange = palette.category("gradient", dark=dark)
-        title = f"{told.words[k]}\n{one.kept:,} B kept, {one.flight:,} B between calls"
+        title = (
+            f"{run.sentences[k]}\n{one.kept:,} B kept, {one.flight:,} B between calls"
+        )
         if one.kept:
             yield svg.rect(x, y(one.kept), wide, tall, green, opacity=0.75, title=title)
         if one.flight:
@@ -161,5 +163,5 @@ def _strip(
     x = left + (step + 0.5) * wide
     yield svg.line([(x, top), (x, bottom)], accent, width=2)
     yield svg.text(left, bottom + 15, "step 1", muted, size=10)
-    last = f"step {len(told.steps)}"
+    last = f"step {len(run.steps)}"
     yield svg.text(right, bottom + 15, last, muted, anchor="end", size=10)

@@ -1,4 +1,4 @@
-"""What happened to a tape, as steps that somebody can follow: a pure function.
+"""What happened to a tape, as steps that a reader can follow: a pure function.
 
 `Watch` tells single events, in the order of the real walk. A step gathers what belongs
 together: a call is written down; a walk begins; a call is walked past, which means that
@@ -26,8 +26,8 @@ class Step:
 
     kind: "record", "begin", "walk", "store", "drop". at: the call, or minus the
     variable. came: how many gradients had arrived there. sent: calls and variables that
-    got one. released: bytes that nobody keeps any more. changes: the state of calls and
-    variables after the step, where it is another one. Bytes after the step: kept,
+    got one. released: bytes that no call keeps any more. changes: the state of calls
+    and variables after the step, where it is another one. Bytes after the step: kept,
     results that the tape keeps; flight, gradients between calls; ready, gradients of
     variables that are not yet stored.
     """
@@ -54,7 +54,7 @@ class _Open:
     changes: dict[int, int] = field(default_factory=dict)
 
 
-class _Books:
+class _TapeState:
     """What is kept and what is on its way, event by event."""
 
     def __init__(self, watch: Watch) -> None:
@@ -73,7 +73,7 @@ class _Books:
             self.keepers[one.block].add(call.number)
 
     def release(self, number: int) -> int:
-        """A call lets go; returns how many bytes nobody keeps then."""
+        """A call lets go; returns how many bytes no call keeps then."""
         freed = 0
         for one in {one.block: one for one in own(self.calls, self.call(number))}:
             self.keepers[one].discard(number)
@@ -102,49 +102,49 @@ def steps(watch: Watch) -> tuple[Step, ...]:
 
 
 def _steps(watch: Watch) -> Iterator[Step]:
-    books = _Books(watch)
+    state = _TapeState(watch)
     stack: list[_Open] = []
     for event in watch.events:
         done, released = _Open("", 0), 0
         if event.kind == "record":
-            books.keep(books.call(event.at))
+            state.keep(state.call(event.at))
             done = _Open("record", event.at, changes={event.at: RECORDED})
-            for number in books.call(event.at).inputs:
+            for number in state.call(event.at).inputs:
                 if number < 0:
                     done.changes[number] = RECORDED
         elif event.kind == "begin":
             stack.append(_Open("begin", 0))
             continue
         elif event.kind == "arrive":
-            _arrive(books, stack, event)
+            _arrive(state, stack, event)
             continue
         elif event.kind == "visit":
             if stack and stack[-1].kind == "begin":
-                yield _closed(stack.pop(), books)
-            came = len(books.arrived.pop(event.at, ()))
+                yield _closed(stack.pop(), state)
+            came = len(state.arrived.pop(event.at, ()))
             stack.append(_Open("walk", event.at, came))
             continue
         elif event.kind in ("release", "stay"):
             done = stack.pop()
-            released = books.release(event.at) if event.kind == "release" else 0
+            released = state.release(event.at) if event.kind == "release" else 0
             emptied = event.kind == "release"
             done.changes[event.at] = LET_GO if emptied else RETAINED
         elif event.kind == "end":
             if stack and stack[-1].kind == "begin":  # nothing was walked past
-                yield _closed(stack.pop(), books)
+                yield _closed(stack.pop(), state)
             continue
         elif event.kind == "drop":
-            released = books.release(event.at)
+            released = state.release(event.at)
             done = _Open("drop", event.at, changes={event.at: LET_GO})
         else:
-            came = len(books.arrived.pop(event.at, ()))
+            came = len(state.arrived.pop(event.at, ()))
             done = _Open("store", event.at, came, changes={event.at: STORED})
-        yield _closed(done, books, released)
+        yield _closed(done, state, released)
 
 
-def _arrive(books: _Books, stack: list[_Open], event: Event) -> None:
+def _arrive(state: _TapeState, stack: list[_Open], event: Event) -> None:
     """A gradient came to a call or a variable."""
-    books.arrived.setdefault(event.at, []).append((event.block, event.nbytes))
+    state.arrived.setdefault(event.at, []).append((event.block, event.nbytes))
     if stack:
         stack[-1].sent.append(event.at)
         stack[-1].changes[event.at] = REACHED
@@ -152,10 +152,10 @@ def _arrive(books: _Books, stack: list[_Open], event: Event) -> None:
             stack[-1].at = event.at
 
 
-def _closed(step: _Open, books: _Books, released: int = 0) -> Step:
+def _closed(step: _Open, state: _TapeState, released: int = 0) -> Step:
     return Step(
         step.kind, step.at, step.came, tuple(step.sent), released,
-        tuple(step.changes.items()), books.kept, *books.waiting(),
+        tuple(step.changes.items()), state.kept, *state.waiting(),
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def kept(watch: Watch) -> int:
     return max((step.kept for step in steps(watch)), default=0)
 
 
-def told(watch: Watch, step: Step, name: dict[int, str]) -> str:
+def sentence(watch: Watch, step: Step, name: dict[int, str]) -> str:
     """A step in a sentence; name: what calls and variables are called."""
     who = name.get(step.at, f"#{step.at}")
     if step.kind == "record":
@@ -205,12 +205,12 @@ def _keeps(watch: Watch, number: int) -> str:
     call = watch.calls[number - 1]
     mine = {one.block: one for one in own(watch.calls, call)}
     other = [one.name for one in call.kept if one.block not in mine]
-    words = [f"{one.name} ({human_bytes(one.nbytes)})" for one in mine.values()]
-    if not words and not other:
+    texts = [f"{one.name} ({human_bytes(one.nbytes)})" for one in mine.values()]
+    if not texts and not other:
         return "Its gradient needs no value, so it keeps nothing."
-    said = f"It keeps {' and '.join(words)}." if words else ""
-    lent = f"It points at the caller's {' and '.join(dict.fromkeys(other))}."
-    return f"{said} {lent if other else ''}".strip()
+    kept = f"It keeps {' and '.join(texts)}." if texts else ""
+    borrowed = f"It points at the caller's {' and '.join(dict.fromkeys(other))}."
+    return f"{kept} {borrowed if other else ''}".strip()
 
 
 def _walked(watch: Watch, step: Step, who: str, name: dict[int, str]) -> str:

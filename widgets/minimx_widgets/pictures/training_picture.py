@@ -62,11 +62,11 @@ def draw(view: TrainingMonitor, *, dark: bool, width: int) -> str:
     third = (width - 28) / 3
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = [svg.text(14, 21, "Training", ink, size=13, bold=True)]
-    words = repr(view).removeprefix("TrainingMonitor(").removesuffix(")")
-    words = words.replace(", ", " · ") + (
+    text = repr(view).removeprefix("TrainingMonitor(").removesuffix(")")
+    text = text.replace(", ", " · ") + (
         " · grey: the run before" if view.shadow else ""
     )
-    parts.append(svg.text(82, 21, words, muted, size=11.5))
+    parts.append(svg.text(82, 21, text, muted, size=11.5))
     for i, one in enumerate(_charts(view, dark=dark)):
         box = (14 + i * third, 32.0, third - 12, float(view.height))
         parts += drawn(one, box, dark=dark)
@@ -122,8 +122,8 @@ def _shadow(
     return [Drawn(line.at(view.axis), line.values, grey, kind)]
 
 
-def _maybe(value: float | None, words: Any) -> str:
-    return "" if value is None else str(words(value))
+def _maybe(value: float | None, text: Any) -> str:
+    return "" if value is None else str(text(value))
 
 
 def drawn(
@@ -133,8 +133,8 @@ def drawn(
     x, y, wide, high = box
     left, right, upper, lower = x + 44, x + wide, y + 22, y + high - 18
     ink, muted, rule = (palette.surface(n, dark=dark) for n in ("ink", "muted", "line"))
-    room = wide - (len(chart.value) + 2) * 11 * svg.CHARACTER
-    title = _fitting(chart.titles, room)
+    space = wide - (len(chart.value) + 2) * 11 * svg.CHARACTER
+    title = _fitting(chart.titles, space)
     parts = [
         svg.text(x, y + 11, title, ink, bold=True),
         svg.text(right, y + 11, chart.value, ink, anchor="end", bold=True),
@@ -189,12 +189,12 @@ def _line(line: Drawn, points: list[Point]) -> list[str]:
     return parts
 
 
-def _fitting(titles: tuple[str, ...], room: float) -> str:
+def _fitting(titles: tuple[str, ...], space: float) -> str:
     """The longest of the words that fits a width, or as much as does of the last."""
-    for words in titles:
-        if svg.clipped(words, room, 11.5) == words:
-            return words
-    return svg.clipped(titles[-1], room, 11.5)
+    for text in titles:
+        if svg.clipped(text, space, 11.5) == text:
+            return text
+    return svg.clipped(titles[-1], space, 11.5)
 
 
 def _values(scale: str, low: float, high: float) -> tuple[float, float]:
@@ -216,17 +216,17 @@ def _thinned(points: list[Point], most: int = 300) -> list[Point]:
 
 def _split(view: TrainingMonitor, y: float, width: int, *, dark: bool) -> list[str]:
     """One bar: the share of each phase in the busy time."""
-    parts, x, room = [], 14.0, width - 28.0
+    parts, x, space = [], 14.0, width - 28.0
     paper = palette.surface("paper", dark=dark)
     for name, share in view.phases().items():
-        wide = share * room
+        wide = share * space
         if wide <= 0:
             continue
-        colour, words = palette.phase(name, dark=dark), f"{name} {human_share(share)}"
+        colour, text = palette.phase(name, dark=dark), f"{name} {human_share(share)}"
         shown = max(wide - 2, 0.5)
-        parts.append(svg.rect(x, y, shown, 18, colour, title=words, round_=3))
-        label = svg.clipped(words, wide - 12, 10.5)
-        if label == words:
+        parts.append(svg.rect(x, y, shown, 18, colour, title=text, round_=3))
+        label = svg.clipped(text, wide - 12, 10.5)
+        if label == text:
             parts.append(svg.text(x + 6, y + 13, label, paper, size=10.5))
         x += wide
     return parts

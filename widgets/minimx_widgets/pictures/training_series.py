@@ -145,7 +145,7 @@ def log_ticks(low: float, high: float, count: int) -> list[float]:
     return found[:: math.ceil(len(found) / count)]
 
 
-# Which shares are labelled on a scale of nines, the most telling first.
+# Which shares are labelled on a scale of nines, the most informative first.
 NINES = (0, 0.9, 0.99, 0.5, 0.999, 0.9999, 0.98, 0.95, 0.8, 0.995, 0.998, 0.97)
 
 

@@ -1,10 +1,10 @@
 // One of the two timelines that are compared: their times move together, if that is wanted.
 
-import { EngineData } from "./lib/engine_data.js";
-import { EngineView } from "./lib/engine_view.js";
-import { tipRow } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
-import { duration } from "./lib/scale.js";
+import { EngineData } from "./lib/engine/engine_data.js";
+import { EngineView } from "./lib/engine/engine_view.js";
+import { tipRow } from "./lib/page/frame.js";
+import { liveView } from "./lib/data/live.js";
+import { duration } from "./lib/drawing/scale.js";
 
 const HELP =
   "Two records, each from its first push on. With common times both pictures show the same " +

@@ -1,10 +1,11 @@
 // Images per second over the batch size: measured points, their law, the document's machines.
 
-import { el } from "./lib/dom.js";
-import { cross, curve, paintAxes, scales } from "./lib/bench_paint.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, percent } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
+import { el } from "./lib/page/dom.js";
+import { cross, curve, paintAxes, scales } from "./lib/drawing/bench_paint.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, percent } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
   "How many images a network handles in a second, at growing batch sizes. Dots were measured on " +
@@ -222,24 +223,7 @@ class BenchCurves {
   }
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new BenchCurves({ model, el: host, signal: ending.signal });
-    const read = () => view.read();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-    };
-    model.on("change:state", read);
-    model.on("change:model", read);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", read);
-      model.off("change:model", read);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default stateView(BenchCurves, {
+  names: ["change:state", "change:model"],
+  changed: (view) => view.read(),
+});

@@ -1,9 +1,10 @@
 // Which algorithm computes a convolution: time and workspace of each, the chosen one, and why.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, duration } from "./lib/scale.js";
-import { storeOf } from "./lib/store.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, duration } from "./lib/drawing/scale.js";
+import { storeOf } from "./lib/data/store.js";
+import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
   "A convolution can be computed in several ways, and its two gradients as well. For each way, " +
@@ -260,25 +261,9 @@ function bar(kind, share, text) {
 /** A time, guessed or measured. @param {any} row */
 const words = (row) => `${row.measured === null ? "≈ " : ""}${duration(timeOf(row))}`;
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new ConvChooser({ model, el: host, signal: ending.signal });
-    const update = () => view.update();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-      else if (message.kind === "answer") view.frame.setNote(message.text, "alert");
-      else if (message.kind === "select")
-        view.store.set({ op: message.op, opTime: message.t ?? null });
-    };
-    model.on("change:state", update);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", update);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
+export default stateView(ConvChooser, {
+  answers: {
+    answer: (view, message) => view.frame.setNote(message.text, "alert"),
+    select: (view, message) => view.store.set({ op: message.op, opTime: message.t ?? null }),
   },
-};
+});

@@ -1,9 +1,9 @@
 // What the network sees: test images with its answers, its mistakes, its first filters.
 
-import { el } from "./lib/dom.js";
-import { Frame, tipHead } from "./lib/frame.js";
-import { KINDS, canvasOf, colourOf, imagePixels, weightPixels } from "./lib/pixels.js";
-import { count, percent } from "./lib/scale.js";
+import { el } from "./lib/page/dom.js";
+import { Frame, tipHead } from "./lib/page/frame.js";
+import { KINDS, canvasOf, colourOf, imagePixels, weightPixels } from "./lib/drawing/pixels.js";
+import { count, percent } from "./lib/drawing/scale.js";
 
 const PARTS = ["strip", "all"];
 const HELP =

@@ -1,11 +1,11 @@
 // What every device did: its workers, streams and copies, and what crossed which link.
 
-import { Columns } from "./lib/columns.js";
-import { CAPACITY, EngineData, OPS } from "./lib/engine_data.js";
-import { EngineView, TOP } from "./lib/engine_view.js";
-import { tipHead, tipRow } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
-import { bytes, count, duration, percent } from "./lib/scale.js";
+import { Columns } from "./lib/data/columns.js";
+import { CAPACITY, EngineData, OPS } from "./lib/engine/engine_data.js";
+import { EngineView, TOP } from "./lib/engine/engine_view.js";
+import { tipHead, tipRow } from "./lib/page/frame.js";
+import { liveView } from "./lib/data/live.js";
+import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
 
 const HEAD = 17; // pixels of a device's name above its lanes
 const HELP =

@@ -1,8 +1,8 @@
 // Who ran what and when: a lane for the pushing thread and one for every worker.
 
-import { EngineData } from "./lib/engine_data.js";
-import { EngineView } from "./lib/engine_view.js";
-import { liveView } from "./lib/live.js";
+import { EngineData } from "./lib/engine/engine_data.js";
+import { EngineView } from "./lib/engine/engine_view.js";
+import { liveView } from "./lib/data/live.js";
 
 const HELP =
   "One lane per worker thread; the lane python is the thread that pushes operations, with " +

@@ -1,7 +1,8 @@
 // A training that goes wrong: symptom, evidence, the cause to be named, remedies to be tried.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
   "A training goes wrong. The curve is what its losses were; a red mark is a loss that is no " +
@@ -379,22 +380,4 @@ function grid(heads, rows) {
   );
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new FailureLab({ model, el: host, signal: ending.signal });
-    const update = () => view.update();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-    };
-    model.on("change:state", update);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", update);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default stateView(FailureLab);

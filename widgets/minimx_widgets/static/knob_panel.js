@@ -1,9 +1,10 @@
 // Every knob, grouped: its value, when a change acts, what it means, and why it refused.
 
-import { button, el, icon } from "./lib/dom.js";
-import { Frame } from "./lib/frame.js";
-import { control } from "./lib/knob_controls.js";
-import { refusal } from "./lib/refusal.js";
+import { button, el, icon } from "./lib/page/dom.js";
+import { Frame } from "./lib/page/frame.js";
+import { control } from "./lib/page/knob_controls.js";
+import { refusal } from "./lib/page/refusal.js";
+import { listeningView } from "./lib/page/state_view.js";
 
 const SCOPES = {
   live: ["next op", "acts at the next operation"],
@@ -466,16 +467,4 @@ function prose(text) {
   return text.split("`").map((part, i) => (i % 2 ? el("code", { text: part }) : part));
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    new KnobPanel({ model, el: host, signal: ending.signal });
-    return () => {
-      model.off("change:state");
-      model.off("msg:custom");
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default listeningView(KnobPanel, ["change:state", "msg:custom"]);

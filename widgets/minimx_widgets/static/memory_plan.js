@@ -1,9 +1,9 @@
 // A memory plan: lifetimes of results, packed into the arena, with the reason of each.
 
-import { CAMERA_KEYS, Camera } from "./lib/camera.js";
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { ROLES, neighbour, peakStep, tensorAt, tensorsOf } from "./lib/plan_data.js";
+import { CAMERA_KEYS, Camera } from "./lib/graph/camera.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { ROLES, neighbour, peakStep, tensorAt, tensorsOf } from "./lib/memory/plan_data.js";
 import {
   LEFT,
   TOP,
@@ -12,11 +12,11 @@ import {
   paintNeeded,
   paintTensor,
   scales,
-} from "./lib/plan_paint.js";
-import { plannedView } from "./lib/planned.js";
-import { bytes, percent } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
-import { Trials } from "./lib/trials.js";
+} from "./lib/memory/plan_paint.js";
+import { plannedView } from "./lib/page/state_view.js";
+import { bytes, percent } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { Trials } from "./lib/page/trials.js";
 
 const HELP =
   "Across are the steps of a run, one operator each; upwards the bytes of the arena. A " +
@@ -42,7 +42,7 @@ const KEYS = [
 class MemoryPlan {
   constructor({ model, el: host, signal }) {
     this.model = model;
-    /** @type {import("./lib/plan_data.js").Tensor[]} */
+    /** @type {import("./lib/memory/plan_data.js").Tensor[]} */
     this.tensors = [];
     this.selected = -1;
     this.hovered = -1;
@@ -84,6 +84,7 @@ class MemoryPlan {
       leave: () => this.hover(-1e9, -1e9),
       click: (x, y) => this.select(this.hit(x, y)),
     });
+    this.update();
   }
 
   addTools(signal) {
@@ -345,7 +346,7 @@ class MemoryPlan {
     return el("div", { class: "mx-fact-list" }, ...rows);
   }
 
-  /** What is told of one tensor. @param {import("./lib/plan_data.js").Tensor} tensor */
+  /** What is told of one tensor. @param {import("./lib/memory/plan_data.js").Tensor} tensor */
   about(tensor) {
     const { state, tensors } = this;
     const same = tensors.filter((other) => other.block === tensor.block);

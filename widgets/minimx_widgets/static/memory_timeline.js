@@ -1,11 +1,11 @@
 // Live bytes over time, stacked by category, with peak, reserve and knob changes.
 
-import { el } from "./lib/dom.js";
-import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/axis.js";
-import { explore } from "./lib/explore.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { PHASES, liveView } from "./lib/live.js";
-import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory_data.js";
+import { el } from "./lib/page/dom.js";
+import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/drawing/axis.js";
+import { explore } from "./lib/drawing/explore.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { PHASES, liveView } from "./lib/data/live.js";
+import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory/memory_data.js";
 import {
   LEFT,
   STRIP,
@@ -15,11 +15,11 @@ import {
   paintReserve,
   paintScale,
   paintStrip,
-} from "./lib/memory_paint.js";
-import { PEAK, PLANNED, StepChart } from "./lib/memory_steps.js";
-import { bytes, duration, roundUp } from "./lib/scale.js";
-import { sourceOf } from "./lib/sources.js";
-import { Surface } from "./lib/surface.js";
+} from "./lib/memory/memory_paint.js";
+import { PEAK, PLANNED, StepChart } from "./lib/memory/memory_steps.js";
+import { bytes, duration, roundUp } from "./lib/drawing/scale.js";
+import { sourceOf } from "./lib/page/sources.js";
+import { Surface } from "./lib/drawing/surface.js";
 
 const BELOW = 20;
 const HELP =

@@ -1,9 +1,9 @@
 // What is kept for the gradient and what is computed again: graph, memory, front.
 
-import { CAMERA_KEYS } from "./lib/camera.js";
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { GraphCanvas } from "./lib/graph_canvas.js";
+import { CAMERA_KEYS } from "./lib/graph/camera.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { GraphCanvas } from "./lib/graph/graph_canvas.js";
 import {
   FATES,
   along,
@@ -12,11 +12,11 @@ import {
   paintFront,
   pointAt,
   stepAt,
-} from "./lib/mirror_paint.js";
-import { plannedView } from "./lib/planned.js";
-import { bytes, percent } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
-import { Trials } from "./lib/trials.js";
+} from "./lib/graph/mirror_paint.js";
+import { plannedView } from "./lib/page/state_view.js";
+import { bytes, percent } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { Trials } from "./lib/page/trials.js";
 
 const HELP =
   "Training keeps results of the forward pass until the gradient has read them. A result that " +
@@ -92,6 +92,7 @@ class MirrorExplorer {
     this.front = this.chart(charts, high / 2 - 3, paintFront, (x, y) => this.overFront(x, y));
     this.front.node.style.cursor = "pointer";
     this.front.node.addEventListener("click", () => this.pick(this.hovered.point), { signal });
+    this.update();
   }
 
   addChoices() {

@@ -1,9 +1,9 @@
 // How large the numbers of a network are, layer by layer, and what a type makes of them.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
-import { NumericsData, RECORDED, ZONES, shiftOf } from "./lib/numerics_data.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { liveView } from "./lib/data/live.js";
+import { NumericsData, RECORDED, ZONES, shiftOf } from "./lib/training/numerics_data.js";
 import {
   BELOW,
   TOP,
@@ -19,9 +19,9 @@ import {
   stepAxis,
   superscript,
   zoneColours,
-} from "./lib/numerics_paint.js";
-import { count } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
+} from "./lib/training/numerics_paint.js";
+import { count } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
 
 const KINDS = ["weight", "activation", "gradient"];
 const WORDS = { weight: "weights", activation: "activations", gradient: "gradients" };

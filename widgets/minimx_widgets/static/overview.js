@@ -1,11 +1,12 @@
 // Where time and memory of a run went, and how near to the roof its operators came.
 
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { dots, nearest, rateWords, roofline } from "./lib/roofline.js";
-import { bytes, count, duration, percent } from "./lib/scale.js";
-import { sourceOf } from "./lib/sources.js";
-import { storeOf } from "./lib/store.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { dots, nearest, rateWords, roofline } from "./lib/drawing/roofline.js";
+import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
+import { sourceOf } from "./lib/page/sources.js";
+import { storeOf } from "./lib/data/store.js";
+import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
   "Each bar is a lane of the engine, or a thread of the program, from the first moment of the " +
@@ -403,27 +404,12 @@ function names(entries) {
   return el("div", { class: "mx-over-names" }, ...parts);
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new Overview({ model, el: host, signal: ending.signal });
-    const update = () => view.update();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-      else if (message.kind === "answer") {
-        view.setBusy(false);
-        view.frame.setNote(message.text, "alert");
-      } else if (message.kind === "select")
-        view.store.set({ op: message.op, opTime: message.t ?? null });
-    };
-    model.on("change:state", update);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", update);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
+export default stateView(Overview, {
+  answers: {
+    answer: (view, message) => {
+      view.setBusy(false);
+      view.frame.setNote(message.text, "alert");
+    },
+    select: (view, message) => view.store.set({ op: message.op, opTime: message.t ?? null }),
   },
-};
+});

@@ -1,12 +1,12 @@
 // A graph before and after each pass, one decision after the other, with its source.
 
-import { button, el } from "./lib/dom.js";
-import { CAMERA_KEYS } from "./lib/camera.js";
-import { Frame, tipRow } from "./lib/frame.js";
-import { GraphCanvas } from "./lib/graph_canvas.js";
-import { STATES, stateAt } from "./lib/graph_paint.js";
-import { plannedView } from "./lib/planned.js";
-import { Trials } from "./lib/trials.js";
+import { button, el } from "./lib/page/dom.js";
+import { CAMERA_KEYS } from "./lib/graph/camera.js";
+import { Frame, tipRow } from "./lib/page/frame.js";
+import { GraphCanvas } from "./lib/graph/graph_canvas.js";
+import { STATES, stateAt } from "./lib/graph/graph_paint.js";
+import { plannedView } from "./lib/page/state_view.js";
+import { Trials } from "./lib/page/trials.js";
 
 const HELP =
   "Each pass makes a new graph of the last one. The picture holds both: what a pass added " +
@@ -68,6 +68,7 @@ class PassDiff {
       click: (index) => this.click(index),
       tell: (index) => this.reasons(index),
     });
+    this.update();
   }
 
   addTools() {

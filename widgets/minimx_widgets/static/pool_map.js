@@ -1,9 +1,9 @@
 // The inside of a pool at one moment, and the whole record below it with a play head.
 
-import { el } from "./lib/dom.js";
-import { Frame } from "./lib/frame.js";
-import { liveView } from "./lib/live.js";
-import { EVENT, PoolData } from "./lib/pool_data.js";
+import { el } from "./lib/page/dom.js";
+import { Frame } from "./lib/page/frame.js";
+import { liveView } from "./lib/data/live.js";
+import { EVENT, PoolData } from "./lib/memory/pool_data.js";
 import {
   LEFT,
   addressAt,
@@ -13,10 +13,10 @@ import {
   paintChart,
   paintClasses,
   paintLives,
-} from "./lib/pool_paint.js";
-import { aboutBlock, aboutClass, aboutEvent, headNumbers, legend } from "./lib/pool_words.js";
-import { Surface } from "./lib/surface.js";
-import { Trials } from "./lib/trials.js";
+} from "./lib/memory/pool_paint.js";
+import { aboutBlock, aboutClass, aboutEvent, headNumbers, legend } from "./lib/memory/pool_text.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { Trials } from "./lib/page/trials.js";
 
 const HELP =
   "A pool keeps the blocks that come back, and lends each again to requests of its own rounded " +

@@ -1,13 +1,14 @@
 // A training under two settings: four charts of the steps, the last steps, the figures.
 
-import { drawChart, plotBox } from "./lib/chart.js";
-import { button, el } from "./lib/dom.js";
-import { figure } from "./lib/figure.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { bytes, count, percent } from "./lib/scale.js";
-import { LastSteps } from "./lib/last_steps.js";
-import { Surface } from "./lib/surface.js";
-import { smoothed } from "./lib/training_data.js";
+import { drawChart, plotBox } from "./lib/drawing/chart.js";
+import { button, el } from "./lib/page/dom.js";
+import { figure } from "./lib/drawing/figure.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { bytes, count, percent } from "./lib/drawing/scale.js";
+import { stateView } from "./lib/page/state_view.js";
+import { LastSteps } from "./lib/training/last_steps.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { smoothed } from "./lib/training/training_data.js";
 
 const HELP =
   "The same network with the same data, from the same seed, under two settings: A trains its " +
@@ -224,22 +225,4 @@ class SideBySide {
   }
 }
 
-export default {
-  /** @param {{model: any, el: HTMLElement}} options */
-  render({ model, el: host }) {
-    const ending = new AbortController();
-    const view = new SideBySide({ model, el: host, signal: ending.signal });
-    const update = () => view.update();
-    const hear = (message) => {
-      if (message.kind === "table") view.frame.setTable(message.html);
-    };
-    model.on("change:state", update);
-    model.on("msg:custom", hear);
-    return () => {
-      model.off("change:state", update);
-      model.off("msg:custom", hear);
-      ending.abort();
-      host.replaceChildren();
-    };
-  },
-};
+export default stateView(SideBySide);

@@ -1,13 +1,13 @@
 // A tape as it was recorded and the walk back along it, one step at a time.
 
-import { CAMERA_KEYS } from "./lib/camera.js";
-import { button, el } from "./lib/dom.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { GraphCanvas } from "./lib/graph_canvas.js";
-import { plannedView } from "./lib/planned.js";
-import { bytes } from "./lib/scale.js";
-import { Surface } from "./lib/surface.js";
-import { STATES, paintStrip, statesAt, stepAtPlace, stepOf } from "./lib/tape_paint.js";
+import { CAMERA_KEYS } from "./lib/graph/camera.js";
+import { button, el } from "./lib/page/dom.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { GraphCanvas } from "./lib/graph/graph_canvas.js";
+import { plannedView } from "./lib/page/state_view.js";
+import { bytes } from "./lib/drawing/scale.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { STATES, paintStrip, statesAt, stepAtPlace, stepOf } from "./lib/graph/tape_paint.js";
 
 const HELP =
   "Under record() every call is written on the tape, with what its gradient will need; results " +
@@ -73,6 +73,7 @@ class TapeStepper {
     });
     this.addStrip();
     signal.addEventListener("abort", () => clearInterval(this.playing), { once: true });
+    this.update();
   }
 
   addTools() {

@@ -1,15 +1,15 @@
 // How training goes: loss, accuracy, throughput, and where the time of a step went.
 
-import { button, el } from "./lib/dom.js";
-import { drawChart, plotBox } from "./lib/chart.js";
-import { Frame, tipHead, tipRow } from "./lib/frame.js";
-import { PHASES, liveView } from "./lib/live.js";
-import { count, duration, lowerBound, moment, percent } from "./lib/scale.js";
-import { sourceOf } from "./lib/sources.js";
-import { Surface } from "./lib/surface.js";
-import { markText } from "./lib/axis.js";
-import { TrainingData } from "./lib/training_data.js";
-import { LANE, boxes, chartsHigh, drawLane } from "./lib/training_paint.js";
+import { button, el } from "./lib/page/dom.js";
+import { drawChart, plotBox } from "./lib/drawing/chart.js";
+import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { PHASES, liveView } from "./lib/data/live.js";
+import { count, duration, lowerBound, moment, percent } from "./lib/drawing/scale.js";
+import { sourceOf } from "./lib/page/sources.js";
+import { Surface } from "./lib/drawing/surface.js";
+import { markText } from "./lib/drawing/axis.js";
+import { TrainingData } from "./lib/training/training_data.js";
+import { LANE, boxes, chartsHigh, drawLane } from "./lib/training/training_paint.js";
 
 const HELP =
   "Loss per step with its running mean; accuracy on the last 50 training batches, and dots for " +

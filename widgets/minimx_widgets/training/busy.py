@@ -85,10 +85,10 @@ class Busy:
         if now is None or before is None or now.wall - before.wall < WINDOW:
             return self.cores
         self._before, self.of = now, now.cores
-        room = (now.wall - before.wall) * now.cores
+        capacity = (now.wall - before.wall) * now.cores
         busy = now.busy - before.busy
         others = max(0.0, busy - (now.own - before.own))
-        crowded = busy >= FULL * room and others >= OTHERS * room
+        crowded = busy >= FULL * capacity and others >= OTHERS * capacity
         if crowded == self._suspected:
             used = others / (now.wall - before.wall)
             self.cores = min(used, float(now.cores)) if crowded else 0.0
@@ -96,7 +96,7 @@ class Busy:
         return self.cores
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """What to say of it; empty if there is nothing to say."""
         if not self.cores:
             return ""

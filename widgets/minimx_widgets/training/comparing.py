@@ -48,7 +48,7 @@ class Side:
     """
 
     name: str
-    words: str
+    text: str
     settings: Settings
     knobs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -155,7 +155,7 @@ class Comparison:
         counts = [len(one.facts) for one in self.outcomes]
         step = min(counts) or max(counts)
         a, b = (one.last(step) if one.facts else [] for one in self.outcomes)
-        first, second = (one.side.words for one in self.outcomes)
+        first, second = (one.side.text for one in self.outcomes)
         names = self.differences
         return Turn(
             1, names[0] if len(names) == 1 else "", first, second, 0,
@@ -255,16 +255,16 @@ class Comparison:
                 outcome.kept.start()
             progress = next(program)
             self._changed()
-            yield self._at(outcome, progress.words, step=progress.step)
+            yield self._at(outcome, progress.text, step=progress.step)
 
-    def _at(self, outcome: Outcome, words: str, *, step: bool = False) -> Progress:
+    def _at(self, outcome: Outcome, text: str, *, step: bool = False) -> Progress:
         everything = (*self.outcomes, self.again)
         done = sum(len(one.facts) for one in everything)
         side = outcome.side
         once_more = " once more" if outcome is self.again else ""
         return Progress(
             done, 2 * self.steps + self.repeated,
-            f"{side.name} ({side.words}){once_more}: {words}", steps=done, step=step,
+            f"{side.name} ({side.text}){once_more}: {text}", steps=done, step=step,
         )  # fmt: skip
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The books of a run's memory, kept row by row while it goes on.
+"""The ledger of a run's memory, kept row by row while it goes on.
 
 `minimx.core.record.memory_curve` looks at a finished table; a live view needs the same
 sums without starting again at every frame, and must know what was alive before the
@@ -51,7 +51,7 @@ class Ledger:
         self._capacity = capacity
         self._kept: deque[Array] = deque()
         self._count = 0
-        self._on_loan: set[int] = set()
+        self._in_use: set[int] = set()
         self._events = Coder(MEMORY_EVENTS, _OOM)
         self._categories = Coder(CATEGORIES, TEMPORARY)
         self._phases = Coder(PHASES)
@@ -65,7 +65,7 @@ class Ledger:
         if not len(mem):
             return changes
         events = self._events.codes(self._strings, mem["event"])
-        sign = self._loans(events, mem["block"])
+        sign = self._allocations(events, mem["block"])
         changes["t"] = mem["t"] - self._t_start
         changes["event"] = events
         changes["category"] = self._categories.codes(self._strings, mem["category"])
@@ -98,20 +98,20 @@ class Ledger:
         ]
         return np.concatenate([np.array(opening, CHANGE), *self._kept])
 
-    def _loans(self, events: Array, blocks: Array) -> Array:
-        """+1 where a loan begins, -1 where it ends, else 0; repetitions count once."""
+    def _allocations(self, events: Array, blocks: Array) -> Array:
+        """+1 at an allocation, -1 at a free, else 0; repetitions count once."""
         sign = np.zeros(len(events), np.int64)
-        on_loan = self._on_loan
+        in_use = self._in_use
         begins = (events == _LIVE) | (events == _ALLOC) | (events == _HIT)
         rows = np.flatnonzero(begins | (events == _FREE))
         for row, block, begin in zip(
             rows.tolist(), blocks[rows].tolist(), begins[rows].tolist(), strict=True
         ):
-            if begin and block not in on_loan:
-                on_loan.add(block)
+            if begin and block not in in_use:
+                in_use.add(block)
                 sign[row] = 1
-            elif not begin and block in on_loan:
-                on_loan.remove(block)
+            elif not begin and block in in_use:
+                in_use.remove(block)
                 sign[row] = -1
         return sign
 

@@ -110,8 +110,8 @@ def _prepared(
         backward_do_mirror=False,  # each node says itself what is to become of it
         mirror="remap" if keep.remap else "1.x",
     )
-    told = marked(graph, keep)
-    return prepare(told, variables, wanted, training=True, settings=plain)
+    planned = marked(graph, keep)
+    return prepare(planned, variables, wanted, training=True, settings=plain)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _step(program: Program, given: Mapping[Node, Numbers], device: Device) -> _S
     """One step, forward and backward, on new memory."""
     prepared = program.prepared
     env = _environment(prepared, given, device)
-    # Fresh streams: every way draws the same, and nobody else's draws change.
+    # Fresh streams: every way draws the same, and no other draws change.
     streams = [rng.Stream(device, seed) for seed in range(len(program.draws))]
     states = [stream.generator.bit_generator.state for stream in streams]
     engine.wait_all()

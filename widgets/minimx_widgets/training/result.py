@@ -19,7 +19,7 @@ class Result:
     skipped: int = 0  # steps whose gradients overflowed
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The result for reading."""
         return (
             f"{counted(self.epochs, 'epoch')} · {self.steps:,} steps · loss "

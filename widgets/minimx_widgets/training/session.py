@@ -34,7 +34,7 @@ class Progress:
 
     done: int
     total: int
-    words: str
+    text: str
     epoch: int = 0
     epochs: int = 0
     steps: int = 0
@@ -65,7 +65,7 @@ class Session:
         self._pause_wanted = False
         self._stop_wanted = False
         self._single_steps = 0
-        self._telling = False  # others are still to hear of the state
+        self._notifying = False  # others are still to hear of the state
         self.state = READY
         self.progress = NOTHING
         self.error: BaseException | None = None
@@ -115,7 +115,7 @@ class Session:
         """
         end = None if timeout is None else time.monotonic() + timeout
         with self._condition:
-            while self.state == RUNNING or self._telling:
+            while self.state == RUNNING or self._notifying:
                 left = None if end is None else end - time.monotonic()
                 if left is not None and left <= 0:
                     return False
@@ -178,12 +178,12 @@ class Session:
         return DONE
 
     def _rest(self) -> None:
-        """Be paused until somebody goes on or stops."""
+        """Be paused until the user goes on or stops."""
         with self._condition:
             if not self._pause_wanted or self._stop_wanted:
                 return
             self._pause_wanted = False
-            self.state, self._telling = PAUSED, True
+            self.state, self._notifying = PAUSED, True
         self._tell()
         with self._condition:
             while self.state == PAUSED and not self._stop_wanted:
@@ -192,7 +192,7 @@ class Session:
 
     def _become(self, state: str) -> None:
         with self._condition:
-            self.state, self._telling = state, True
+            self.state, self._notifying = state, True
         self._tell()
 
     def _tell(self) -> None:
@@ -201,5 +201,5 @@ class Session:
             self._changed(self)
         finally:
             with self._condition:
-                self._telling = False
+                self._notifying = False
                 self._condition.notify_all()

@@ -22,7 +22,7 @@ from minimx.symbol import Symbol
 class Subject:
     """A graph whose variables have shapes.
 
-    given: the names of the variables whose shapes were told: the data. All other
+    given: the names of the variables whose shapes were given: the data. All other
     arguments are parameters, whose gradients training computes.
     """
 

@@ -386,18 +386,18 @@ class Fit:
 
     def _progress(self) -> Progress:
         precision, tally = self.precision, self._tally
-        words = f"{self._of_epochs()} · step {self.step:,}"
+        text = f"{self._of_epochs()} · step {self.step:,}"
         if tally.samples:
-            words += f" · loss {tally.loss:.3f} · {100 * tally.accuracy:.1f} % right"
+            text += f" · loss {tally.loss:.3f} · {100 * tally.accuracy:.1f} % right"
         if precision.dtype != SINGLE:
-            words += f" · {precision.dtype}"
+            text += f" · {precision.dtype}"
         if precision.scaler is not None:
-            words += f" · loss scale {precision.loss_scale:,.0f}"
+            text += f" · loss scale {precision.loss_scale:,.0f}"
         if precision.skipped:
-            words += f", {counted(precision.skipped, 'step')} skipped"
-        return self._at(words)
+            text += f", {counted(precision.skipped, 'step')} skipped"
+        return self._at(text)
 
-    def _at(self, words: str, *, step: bool = True) -> Progress:
+    def _at(self, text: str, *, step: bool = True) -> Progress:
         size, epochs = len(self.data.train_x), self.settings.epochs
         done = (self.epoch - 1) * size + self._seen
         total, pace = epochs * size, ""
@@ -406,7 +406,7 @@ class Fit:
             if epochs:
                 pace += f" · {_clock((total - done) / self._rate)} left"
         reached = (self.epoch, epochs, self.step)
-        return Progress(done, total, words, *reached, step, pace)
+        return Progress(done, total, text, *reached, step, pace)
 
 
 class Tally:

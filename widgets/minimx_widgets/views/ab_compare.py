@@ -13,7 +13,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import ipywidgets
@@ -21,7 +20,7 @@ import traitlets
 
 from minimx.core.record import Record
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.base import Pictured
 from minimx_widgets.tables import Table
 from minimx_widgets.units import human_time
 from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
@@ -142,7 +141,7 @@ class _Compared(Picture):
             self.layout = layout
 
 
-class ABCompare:
+class ABCompare(Pictured):
     """Two records to be compared.
 
     names: what they are called. times: along which the timelines lie: the "common"
@@ -231,33 +230,27 @@ class ABCompare:
         ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
         rows = [one for one in self.deltas[:ROWS] if one.change]
         most = max((abs(one.change) for one in rows), default=1)
-        middle, room = width * 0.6, width * 0.28
-        words = f"{self.names[0]} → {self.names[1]}: what changed"
-        parts = [svg.text(16, 22, words, ink, size=13, bold=True)]
+        middle, space = width * 0.6, width * 0.28
+        text = f"{self.names[0]} → {self.names[1]}: what changed"
+        parts = [svg.text(16, 22, text, ink, size=13, bold=True)]
         for k, one in enumerate(rows):
             y = 40.0 + 18 * k
             name = f"{one.operator} ({one.layer or 'other'})"
-            parts.append(svg.text(16, y + 10, svg.clipped(name, middle - room), ink))
-            long = max(1.0, room * abs(one.change) / most)
+            parts.append(svg.text(16, y + 10, svg.clipped(name, middle - space), ink))
+            long = max(1.0, space * abs(one.change) / most)
             quicker = one.change < 0
             colour = palette.state("added" if quicker else "removed", dark=dark)
             x = middle - long if quicker else middle
             parts.append(svg.rect(x, y, long, 12, colour))
             sign = "-" if quicker else "+"
-            said = f"{sign}{human_time(abs(one.change))}"
-            parts.append(svg.text(middle + room + 12, y + 10, said, muted))
+            label = f"{sign}{human_time(abs(one.change))}"
+            parts.append(svg.text(middle + space + 12, y + 10, label, muted))
         high = 40.0 + 18 * max(1, len(rows)) + 10
         parts.append(svg.line([(middle, 34), (middle, high - 8)], muted))
-        return svg.picture(width, high, parts, title=words, dark=dark)
+        return svg.picture(width, high, parts, title=text, dark=dark)
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self.box, repr(self), self.svg())
+    def _widget(self) -> Any:
+        return self.box
 
     def close(self) -> None:
         """Take the views away from all pages."""

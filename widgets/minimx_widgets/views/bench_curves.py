@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.commands.bench import table as text
 from minimx.commands.bench.document import Column, columns
 from minimx.commands.bench.fit import ENOUGH
-from minimx.commands.bench.machine import in_words
+from minimx.commands.bench.machine import machine_text
 from minimx.commands.bench.result import Cell, Result, load
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_bytes
 
@@ -31,7 +29,7 @@ BEYOND = 4
 Box = tuple[float, float, float, float]
 
 
-class BenchCurves(anywidget.AnyWidget):
+class BenchCurves(PicturedWidget):
     """A result of `minimx bench`, or the file it was written to, as curves.
 
         BenchCurves("mine.json", model="resnet50_v2")
@@ -40,7 +38,6 @@ class BenchCurves(anywidget.AnyWidget):
     """
 
     _esm = esm.module("bench_curves")
-    _css = STYLE
 
     #: The networks with their points, laws and columns of the document.
     state = traitlets.Dict().tag(sync=True)
@@ -94,7 +91,7 @@ class BenchCurves(anywidget.AnyWidget):
     def _state(self) -> dict[str, Any]:
         return {
             "task": self.result.settings["task"],
-            "machine": in_words(self.result.machine),
+            "machine": machine_text(self.result.machine),
             "models": [self._network(model) for model in self.result.models],
         }
 
@@ -126,16 +123,16 @@ class BenchCurves(anywidget.AnyWidget):
         speeds = self.result.speeds(self.model)
         law = self.result.law(self.model)
         full = sum(cell.status == "oom" for cell in self.cells(self.model))
-        words = [f"{text.name(self.model)}, {self.result.settings['task']}"]
+        caption = [f"{text.name(self.model)}, {self.result.settings['task']}"]
         if speeds:
             sizes = "batch size" if len(speeds) == 1 else "batch sizes"
-            words.append(f"{len(speeds)} {sizes} up to {max(speeds)}")
-            words.append(f"{text.number(max(speeds.values()))} images/s at most")
+            caption.append(f"{len(speeds)} {sizes} up to {max(speeds)}")
+            caption.append(f"{text.number(max(speeds.values()))} images/s at most")
         if law is not None:
-            words.append(f"{ENOUGH:.0%} of the peak from batch {law.enough}")
+            caption.append(f"{ENOUGH:.0%} of the peak from batch {law.enough}")
         if full:
-            words.append(f"{full} OOM")
-        return f"BenchCurves({', '.join(words)})"
+            caption.append(f"{full} OOM")
+        return f"BenchCurves({', '.join(caption)})"
 
     def table(self) -> Tables:
         """What was measured, and each network beside the document."""
@@ -144,14 +141,14 @@ class BenchCurves(anywidget.AnyWidget):
             (
                 text.name(cell.model),
                 str(cell.batch),
-                text.said(cell),
+                text.speed_text(cell),
                 "" if cell.peak_bytes is None else human_bytes(cell.peak_bytes),
                 cell.note,
             )
             for model in self.result.models
             for cell in self.cells(model)
         ]
-        parts = [Table.of(heads, rows, in_words(self.result.machine))]
+        parts = [Table.of(heads, rows, machine_text(self.result.machine))]
         for model in self.result.models:
             theirs = self.document(model)
             if theirs:
@@ -159,26 +156,17 @@ class BenchCurves(anywidget.AnyWidget):
                 parts.append(Table.of(head, lines, f"{text.name(model)}, images/s"))
         return Tables(tuple(parts))
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
-
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the network that is shown."""
         ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
         high = float(self.height)
         scale = Scale.of(self, (LEFT, width - RIGHT, TOP, high - BOTTOM))
         law = self.result.law(self.model)
-        words = str(law) if law else in_words(self.result.machine)
+        caption = str(law) if law else machine_text(self.result.machine)
         parts = [
             svg.text(14, 21, f"{text.name(self.model)}: images/s", ink, size=13,
                      bold=True),
-            svg.text(14, 38, svg.clipped(words, width - 28), muted, size=11),
+            svg.text(14, 38, svg.clipped(caption, width - 28), muted, size=11),
         ]  # fmt: skip
         parts += scale.axes(dark=dark)
         parts += self._document(scale, dark=dark)
@@ -222,7 +210,7 @@ class BenchCurves(anywidget.AnyWidget):
             places = [scale.at(*point) for point in curve]
             parts.append(svg.line(places, accent, width=1.6, dash="5 3"))
         for cell in self.cells(self.model):
-            title = f"batch {cell.batch}: {text.said(cell)}"
+            title = f"batch {cell.batch}: {text.speed_text(cell)}"
             if cell.images_per_second is not None:
                 x, y = scale.at(cell.batch, cell.images_per_second)
                 parts.append(svg.dot(x, y, accent, f"{title} images/s"))
@@ -270,9 +258,9 @@ class Scale:
         while level <= self.highest * 1.001:
             _, y = self.at(self.batches[0], level)
             parts.append(svg.line([(left, y), (right, y)], rule))
-            words = f"{level:g}"
+            caption = f"{level:g}"
             parts.append(
-                svg.text(left - 6, y + 3.5, words, muted, anchor="end", size=10)
+                svg.text(left - 6, y + 3.5, caption, muted, anchor="end", size=10)
             )
             level *= 10
         for batch in self.batches:
@@ -281,20 +269,20 @@ class Scale:
                 svg.text(x, bottom + 15, str(batch), muted, anchor="middle", size=10)
             )
         middle = (left + right) / 2
-        words = "batch size"
+        caption = "batch size"
         return [
             *parts,
-            svg.text(middle, bottom + 30, words, muted, anchor="middle", size=10),
+            svg.text(middle, bottom + 30, caption, muted, anchor="middle", size=10),
         ]
 
 
-def _cross(x: float, y: float, colour: str, words: str = "") -> list[str]:
+def _cross(x: float, y: float, colour: str, caption: str = "") -> list[str]:
     parts = [
         svg.line([(x - 4, y - 4), (x + 4, y + 4)], colour, width=1.6),
         svg.line([(x - 4, y + 4), (x + 4, y - 4)], colour, width=1.6),
     ]
-    if words:
+    if caption:
         parts.append(
-            svg.text(x, y - 8, words, colour, anchor="middle", size=10, bold=True)
+            svg.text(x, y - 8, caption, colour, anchor="middle", size=10, bold=True)
         )
     return parts

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
@@ -33,7 +31,7 @@ from minimx.cuda import toolkit
 from minimx.fast.convolution import tuner
 from minimx.fast.convolution.choosing import OFF, decided
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.pictures import conv_picture
 from minimx_widgets.run import Run
 from minimx_widgets.tables import Table, Tables
@@ -51,7 +49,7 @@ MOST = 1024
 Layer = tuple[str, str, Convolution, Spec]
 
 
-class ConvChooser(anywidget.AnyWidget):
+class ConvChooser(PicturedWidget):
     """The convolutions of a network, with all ways to compute each.
 
         ConvChooser(net, data=(16, 3, 32, 32))
@@ -67,7 +65,6 @@ class ConvChooser(anywidget.AnyWidget):
     """
 
     _esm = esm.module("conv_chooser")
-    _css = STYLE
 
     state = traitlets.Dict().tag(sync=True)
     run_id = traitlets.Unicode().tag(sync=True)
@@ -207,7 +204,7 @@ class ConvChooser(anywidget.AnyWidget):
                 "revision": self._revision,
                 "layers": [layer[0] for layer in self.layers],
                 "layer": self._layer,
-                "shape": _words(conv, data)
+                "shape": _text(conv, data)
                 + (", by the kernels of CUDA" if self._cuda else ""),
                 "device": self.device.device_type,
                 "workspace": self.workspace,
@@ -292,14 +289,14 @@ class ConvChooser(anywidget.AnyWidget):
     # -- faces ------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        words = []
+        text = []
         for direction, name in DIRECTIONS.items():
             one = self.chosen(direction)
             what = "nothing left" if one is None else one.algorithm.name
-            words.append(f"{name} {what}")
+            text.append(f"{name} {what}")
         kind, space = self.device.device_type, self.workspace
         kind += " (CUDA)" if self._cuda else ""
-        return f"ConvChooser({self.layer} on {kind}, {space} MiB: {', '.join(words)})"
+        return f"ConvChooser({self.layer} on {kind}, {space} MiB: {', '.join(text)})"
 
     def table(self) -> Tables:
         """Every algorithm of each direction."""
@@ -331,15 +328,6 @@ class ConvChooser(anywidget.AnyWidget):
         """A static picture of the three directions."""
         return conv_picture.picture(self.state, repr(self), dark=dark, width=width)
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
-
 
 def _layers(subject: Subject, dtype: Any) -> list[Layer]:
     """The convolutions of a graph, with what goes into them."""
@@ -367,14 +355,14 @@ def _within(layer: str, owner: str) -> bool:
     return f"{layer.replace('/', '_')}_".startswith(f"{owner}_")
 
 
-def _words(conv: Convolution, data: Spec) -> str:
+def _text(conv: Convolution, data: Spec) -> str:
     """A layer's geometry."""
     image = "×".join(map(str, data.shape[2:]))
     window = "×".join(map(str, conv.kernel))
-    said = f"{data.shape[0]} × {data.shape[1]} → {conv.num_filter} channels, {image}"
-    said += f", window {window}"
+    label = f"{data.shape[0]} × {data.shape[1]} → {conv.num_filter} channels, {image}"
+    label += f", window {window}"
     if set(conv.stride) - {1}:
-        said += f", stride {'×'.join(map(str, conv.stride))}"
+        label += f", stride {'×'.join(map(str, conv.stride))}"
     if conv.num_group > 1:
-        said += f", {conv.num_group} groups"
-    return f"{said}, {data.dtype.name}"
+        label += f", {conv.num_group} groups"
+    return f"{label}, {data.dtype.name}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from minimx.gluon import Block
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.layer_health import KINDS, Health
 from minimx_widgets.training.predictions import BROKEN, Look, Probe, Seen
@@ -22,7 +20,7 @@ from minimx_widgets.units import counted
 PARTS = ("strip", "all")
 
 
-class DataView(anywidget.AnyWidget):
+class DataView(PicturedWidget):
     """Test images with what a network says of them, as a `Probe` saw it last.
 
     source: a probe that the training asks to look, or a network, which is looked at
@@ -103,8 +101,8 @@ class DataView(anywidget.AnyWidget):
         parts = [f"step {look.step}", f"{look.right} of {look.asked} right"]
         if look.most_confused is not None:
             label, guess, times = look.most_confused
-            words = f"{self.name(label)} taken for {self.name(guess)}"
-            parts.append(f"{words} {counted(times, 'time')}")
+            text = f"{self.name(label)} taken for {self.name(guess)}"
+            parts.append(f"{text} {counted(times, 'time')}")
         if look.broken:
             parts.append(f"{look.broken} answers not finite")
         parts += [f"{one.layer} {one.kind} {one.word}" for one in look.sick[:3]]
@@ -112,17 +110,17 @@ class DataView(anywidget.AnyWidget):
 
     def describe(self, one: Seen) -> str:
         """An image and the answer to it, as sentences."""
-        words = f"Image {one.number} of the test set is a {self.name(one.label)}."
+        text = f"Image {one.number} of the test set is a {self.name(one.label)}."
         if one.guess is None:
-            return f"{words} The network was not asked yet."
+            return f"{text} The network was not asked yet."
         if one.guess == BROKEN:
-            return f"{words} The answer holds NaN or ∞, so it says nothing: wrong."
-        said = ", then ".join(
+            return f"{text} The answer holds NaN or ∞, so it says nothing: wrong."
+        label = ", then ".join(
             f"{self.name(number)} with {_percent(chance)}"
             for number, chance in one.chances
         )
         verdict = "Right." if one.right else "Wrong."
-        return f"{words} The network says {said}. {verdict}"
+        return f"{text} The network says {label}. {verdict}"
 
     def table(self) -> Tables:
         """The images, which class is taken for which, and the layers."""
@@ -139,8 +137,8 @@ class DataView(anywidget.AnyWidget):
             for one in (*look.strip, *look.wrong)
         ]  # fmt: skip
         heads = ("image", "label", "network says", "probability", "right")
-        words = f"After step {look.step:,}: {look.right} of {look.asked} right"
-        return Table.of(heads, rows, words)
+        text = f"After step {look.step:,}: {look.right} of {look.asked} right"
+        return Table.of(heads, rows, text)
 
     def _mistakes(self, look: Look) -> Table:
         off = look.confusion.copy()
@@ -161,15 +159,6 @@ class DataView(anywidget.AnyWidget):
         from minimx_widgets.pictures.data_picture import draw
 
         return draw(self, dark=dark, width=width)
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
 
 def message(look: Look, name: Any) -> tuple[dict[str, Any], list[bytes]]:

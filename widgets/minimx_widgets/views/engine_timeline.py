@@ -151,13 +151,13 @@ class EngineTimeline(View):
             for name in np.flatnonzero(calls).tolist()
         ]
         rows.sort(key=lambda row: (-row[1], row[0]))
-        words = [
+        texts = [
             (name, str(count), human_time(total), human_time(total / count),
              human_time(queued / count))
             for name, total, count, queued in rows[:most]
         ]  # fmt: skip
         heads = ("operator", "calls", "total", "mean", "mean queue wait")
-        return Table.of(heads, words, "Operators by time")
+        return Table.of(heads, texts, "Operators by time")
 
 
 _TIMES = ("push", "ready", "start", "end")

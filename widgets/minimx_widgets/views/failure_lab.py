@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import threading
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -22,7 +21,7 @@ import traitlets
 
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import STYLE, Pictured
 from minimx_widgets.failures import (
     CAUSES,
     REMEDIES,
@@ -60,7 +59,7 @@ class FailurePanel(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
 
 
-class FailureLab:
+class FailureLab(Pictured):
     """One case after the other.
 
     number: of a case; None draws one. fault: a cause by name, to practise with.
@@ -181,14 +180,8 @@ class FailureLab:
             self.panel.state, repr(self), dark=dark, width=width
         )
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self.box, repr(self), self.svg())
+    def _widget(self) -> Any:
+        return self.box
 
     def close(self) -> None:
         """Take the lab away from all pages."""
@@ -215,9 +208,9 @@ class FailureLab:
 
     def _refresh(self, busy: str = "", note: str = "") -> None:
         self._revision += 1
-        facts, said = self.case.facts, None
+        facts, verdict = self.case.facts, None
         if self.verdict is not None:
-            said = {"good": self.verdict.right, "words": repr(self.verdict)}
+            verdict = {"good": self.verdict.right, "words": repr(self.verdict)}
         tested = None
         if self.trial is not None:
             tested = {"good": self.trial.healthy, "words": repr(self.trial)}
@@ -226,16 +219,16 @@ class FailureLab:
             "symptom": self.symptom,
             "losses": seen_by.losses(self._plain),
             "probes": [
-                [name, *words, name in self.seen]
-                for name, words in seen_by.PROBES.items()
+                [name, *text, name in self.seen]
+                for name, text in seen_by.PROBES.items()
             ],
             "open": self._open or "",
             "evidence": None if self._open is None else self.seen[self._open],
-            "causes": [[c.name, c.words, list(c.asks)] for c in CAUSES.values()],
-            "remedies": [[name, words] for name, words in REMEDIES.items()],
+            "causes": [[c.name, c.text, list(c.asks)] for c in CAUSES.values()],
+            "remedies": [[name, text] for name, text in REMEDIES.items()],
             "layers": list(self._plain.layers),
             "steps": facts.steps,
-            "verdict": said,
+            "verdict": verdict,
             "trial": tested,
             "solved": self.solved,
             "busy": busy,
@@ -243,31 +236,31 @@ class FailureLab:
             "revision": self._revision,
         }
 
-    def _hear(self, _widget: Any, told: dict[str, Any], _buffers: Any) -> None:
+    def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
         """A button was pressed; the work is done beside, so that the page answers."""
-        if told.get("kind") == "table":
+        if message.get("kind") == "table":
             self.panel.send({"kind": "table", "html": self.table().html()})
             return
         threading.Thread(
-            target=self._obey, args=(told,), name="failure lab", daemon=True
+            target=self._obey, args=(message,), name="failure lab", daemon=True
         ).start()
 
-    def _obey(self, told: dict[str, Any]) -> None:
-        kind = told.get("kind")
+    def _obey(self, message: dict[str, Any]) -> None:
+        kind = message.get("kind")
         self._refresh(busy="Running the program …")
         note = ""
         try:
             if kind == "probe":
-                self.probe(str(told["name"]))
+                self.probe(str(message["name"]))
             elif kind == "answer":
-                step = told.get("step")
+                step = message.get("step")
                 self.answer(
-                    str(told["cause"]),
-                    told.get("layer") or None,
+                    str(message["cause"]),
+                    message.get("layer") or None,
                     None if step is None else int(step),
                 )
             elif kind == "treat":
-                self.treat(*map(str, told["remedies"]))
+                self.treat(*map(str, message["remedies"]))
             elif kind == "next":
                 self.next()
         except MXNetError as refused:

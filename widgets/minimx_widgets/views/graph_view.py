@@ -17,18 +17,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-import anywidget
 import traitlets
 
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.knobs import knobs
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import latest
-from minimx_widgets.tables import Table, Tables
 from minimx_widgets.views.knob_panel import code, describe
 
 #: What a view draws: made from settings, kept for the last few of them.
@@ -37,10 +34,9 @@ KEPT = 16
 _FIELDS = {knob: field for field, knob in KNOBS.items()}
 
 
-class GraphView(anywidget.AnyWidget, Generic[Planned]):
+class GraphView(PicturedWidget, Generic[Planned]):
     """The base of the views of a network's plan."""
 
-    _css = STYLE
     #: The fields of Settings that this view has controls for.
     controls: ClassVar[tuple[str, ...]] = ()
 
@@ -75,14 +71,6 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
 
     def message(self) -> dict[str, Any]:
         """The picture as the browser wants it."""
-        raise NotImplementedError
-
-    def svg(self, *, dark: bool = False, width: int = 900) -> str:
-        """A static picture."""
-        raise NotImplementedError
-
-    def table(self) -> Table | Tables:
-        """The numbers of the picture."""
         raise NotImplementedError
 
     def asked(self, message: Mapping[str, Any]) -> str:
@@ -140,15 +128,6 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
         return code(changes)
 
     # -- faces ------------------------------------------------------------------------
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the view away; its worker thread ends."""
@@ -213,7 +192,7 @@ class GraphView(anywidget.AnyWidget, Generic[Planned]):
                 self._answer(message)
 
     def _answer(self, message: dict[str, Any]) -> None:
-        """Do what was asked; what cannot be done is told in its place."""
+        """Do what was asked; what cannot be done is shown in its place."""
         answer = {"kind": "answer", "name": str(message.get("name", "")), "ok": True}
         try:
             text = self._do(message)

@@ -13,13 +13,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.knobs import PRESETS, Knob, knobs
 from minimx.tools import knob_show as show
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.tables import Table
 from minimx_widgets.units import counted
@@ -32,7 +31,7 @@ PINNED = (
 )
 
 
-class KnobPanel(anywidget.AnyWidget):
+class KnobPanel(PicturedWidget):
     """The knobs in groups, with search, presets, reset and "show as code".
 
     `pinned` are shown first; `expanded` shows the groups as well. `only` restricts the
@@ -40,7 +39,6 @@ class KnobPanel(anywidget.AnyWidget):
     """
 
     _esm = esm.module("knob_panel")
-    _css = STYLE
 
     declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
     presets: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -107,9 +105,6 @@ class KnobPanel(anywidget.AnyWidget):
         turned = ", ".join(f"{name}={new}" for name, (_, new) in self.changed.items())
         ending = f", turned: {turned}" if turned else ", none turned"
         return f"KnobPanel({counted(len(self._names), 'knob')}, {live} live{ending})"
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Take the panel away; its worker thread ends."""
@@ -247,10 +242,10 @@ def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
     ink, muted, line, mark = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "mark")
     )
-    words = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
+    text = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
     parts = [
         svg.text(14, 21, "Knobs", ink, size=13, bold=True),
-        svg.text(66, 21, words, muted, size=11.5),
+        svg.text(66, 21, text, muted, size=11.5),
     ]
     for i, name in enumerate(shown):
         knob = knobs.declared[name]

@@ -311,13 +311,13 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
         palette.surface(name, dark=dark)
         for name in ("ink", "muted", "line", "alert", "card")
     )
-    words = (
+    text = (
         f"{len(found.tensors)} tensors · {counted(len(found.plan.blocks), 'block')} · "
         f"{human_bytes(found.plan.total)} · lower bound {human_bytes(found.bound)}"
     )
     parts = [
         svg.text(14, 21, "Memory plan", ink, size=13, bold=True),
-        svg.text(118, 21, words, muted, size=11.5),
+        svg.text(118, 21, text, muted, size=11.5),
     ]
     right, bottom = width - RIGHT, height - BELOW
     high = max(found.arena, found.bound, 1) * 1.04
@@ -370,7 +370,7 @@ def _until(tensors: Sequence[Tensor]) -> list[int]:
 def _tensor(
     tensor: Tensor, name: str, until: int, x: Any, y: Any, *, dark: bool
 ) -> Sequence[str]:
-    """One rectangle, with its name where there is room."""
+    """One rectangle, with its name where it fits."""
     left, right = x(tensor.first), x(until)
     top, bottom = y(tensor.offset + tensor.nbytes), y(tensor.offset)
     colour = palette.layer(tensor.block, dark=dark)

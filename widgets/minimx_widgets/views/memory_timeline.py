@@ -104,8 +104,9 @@ class MemoryTimeline(View):
     """Live bytes over time, stacked by category, with the peak and the pool's reserve.
 
     `measure` is "requested" (what operators asked for), "rounded" (the blocks that the
-    pool lent) or "reserved" (everything that it holds of the device). `device` is such
-    as "gpu(0)"; empty means the one with the most events. `axis` is "time" or "events".
+    pool allocated) or "reserved" (everything that it holds of the device). `device` is
+    such as "gpu(0)"; empty means the one with the most events. `axis` is "time" or
+    "events".
     """
 
     _esm = esm.module("memory_timeline")
@@ -277,8 +278,8 @@ def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) 
     parts = _head(view, dark=dark)
     if not len(layout.edges):
         muted = palette.surface("muted", dark=dark)
-        words = "no pool events in this record"
-        parts.append(svg.text(width / 2, height / 2, words, muted, anchor="middle"))
+        text = "no pool events in this record"
+        parts.append(svg.text(width / 2, height / 2, text, muted, anchor="middle"))
         return svg.picture(width, height, parts, title=repr(view), dark=dark)
     high = layout.highest * 1.12
     low_x, high_x = float(layout.edges[0]), layout.end
@@ -300,13 +301,13 @@ def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) 
 
 def _head(view: MemoryTimeline, *, dark: bool) -> list[str]:
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    words = (
+    text = (
         f"{view.shown_device} · bytes {view.measure} · peak {human_bytes(view.peak)} · "
         f"reuse {100 * view.reuse:.0f} % · {MEASURED}"
     )
     return [
         svg.text(14, 21, "Memory", ink, size=13, bold=True),
-        svg.text(80, 21, words, muted, size=11.5),
+        svg.text(80, 21, text, muted, size=11.5),
     ]
 
 
@@ -356,11 +357,11 @@ def _strip(
         return x, bottom - nbytes / high * (bottom - top - 2)
 
     middle = (top + bottom) / 2 + 3.5
-    words = f"≤ {human_bytes(high)}"
+    text = f"≤ {human_bytes(high)}"
     return [
         svg.rect(left, top, right - left, bottom - top, card, title="reserved"),
         svg.line(_stairs(layout, layout.reserved, place), ink, width=1.3),
-        svg.text(left - 7, middle, words, muted, anchor="end"),
+        svg.text(left - 7, middle, text, muted, anchor="end"),
     ]
 
 
@@ -404,13 +405,13 @@ def _lines(
     label = f"peak {human_bytes(layout.peak)}"
     parts.append(svg.text(right - 2, y - 4, label, alert, anchor="end", size=10.5))
     free = left
-    for value, words in view.marks():
+    for value, text in view.marks():
         x, _ = place(value, 0)
         if not left <= x <= right:
             continue
         parts.append(svg.line([(x, TOP - 8), (x, bottom)], mark, dash="4 3", width=1.3))
-        room = len(words) * 10 * svg.CHARACTER + 6
-        if x >= free and x + room < right:
-            parts.append(svg.text(x + 4, TOP - 1, words, mark, size=10))
-            free = x + room
+        space = len(text) * 10 * svg.CHARACTER + 6
+        if x >= free and x + space < right:
+            parts.append(svg.text(x + 4, TOP - 1, text, mark, size=10))
+            free = x + space
     return parts

@@ -156,10 +156,10 @@ class MirrorExplorer(GraphView[Explored]):
             raise ArgumentError(f"{name} is kept: {self._line.fixed[node]}")
         now = self.planned.keep
         again = now.recompute ^ {node}
-        told = {change.nodes[0]: change for change in now.changes}
+        titles = {change.nodes[0]: change for change in now.changes}
         rule = "recomputed" if node in again else "kept"
-        told[name] = Change(rule, (name,), "you decided so.")
-        self._set(BY_HAND, Keep(again, True, tuple(told.values()), BY_HAND), 0)
+        titles[name] = Change(rule, (name,), "you decided so.")
+        self._set(BY_HAND, Keep(again, True, tuple(titles.values()), BY_HAND), 0)
 
     @property
     def most(self) -> int:
@@ -222,7 +222,7 @@ class MirrorExplorer(GraphView[Explored]):
 
     def front(self) -> list[Point]:
         """All policies and segment counts compared, by rising peak."""
-        settings = self._settled_settings()
+        settings = self._resolved_settings()
         if settings not in self._fronts:
             graph, wanted, specs = self._graph, self._wanted, self._specs
             self._fronts[settings] = pareto(graph, wanted, specs, settings)
@@ -246,23 +246,23 @@ class MirrorExplorer(GraphView[Explored]):
         parts = self._graph, self._variables, self._wanted
         with self._measuring:
             seen = raced(*parts, [*found.values()], settings, current_device())
-            dots = self._dots.setdefault(self._settled_settings(), {})
+            dots = self._dots.setdefault(self._resolved_settings(), {})
             dots.update(zip(found, seen, strict=True))
         self.refresh()
         return self.measured()
 
     def measured(self) -> dict[str, Measured]:
         """What was measured under the settings in force, by the names of the ways."""
-        return dict(self._dots.get(self._settled_settings(), {}))
+        return dict(self._dots.get(self._resolved_settings(), {}))
 
-    def _settled_settings(self) -> Settings:
+    def _resolved_settings(self) -> Settings:
         every = fields(Settings)
         defaults: Any = {f.name: f.default for f in every if f.name in _CHOICE}
         return replace(self.settings, **defaults)
 
     def _front_now(self) -> list[Point]:
         """The front, if it has been computed already."""
-        return self._fronts.get(self._settled_settings(), [])
+        return self._fronts.get(self._resolved_settings(), [])
 
     def fate(self, node: Node) -> str:
         """What becomes of a node's results: one of `FATES`."""
@@ -324,9 +324,9 @@ class MirrorExplorer(GraphView[Explored]):
              human_share(seen.extra), str(seen.runs), "yes" if seen.same else "no")
             for name, seen in self.measured().items()
         ]  # fmt: skip
-        told = ("way", "held", "a step", "clock", "more time", "operators",
+        titles = ("way", "held", "a step", "clock", "more time", "operators",
                 "same gradients")  # fmt: skip
-        measured = [Table.of(told, runs, "Measured")] if runs else []
+        measured = [Table.of(titles, runs, "Measured")] if runs else []
         decided = Table.of(names, nodes, f"Nodes: {self.policy}")
         return Tables((ways, *measured, decided))
 

@@ -150,7 +150,7 @@ class NumericsMonitor(View):
         first = group[0]
         label = first.layer.partition("/")[2] or first.layer
         if self.unit == "tensors" and self.kind == "activation":
-            # Of which device, if there are several; the label has room for few letters.
+            # Of which device, if there are several; the label fits few letters.
             label += first.name.removeprefix("output").removeprefix(" of")
         elif self.unit == "tensors":
             label += "." + first.name.rpartition("_")[2]
@@ -187,12 +187,12 @@ class NumericsMonitor(View):
         found = looks(self.record, "gradient", self.step)
         if any(one.histogram.infinite + one.histogram.nan for one in found):
             return None
-        rooms = [
-            round(math.log2(one.scale)) + room
+        spaces = [
+            round(math.log2(one.scale)) + space
             for one in found
-            if (room := one.histogram.room(dtype)) is not None
+            if (space := one.histogram.room(dtype)) is not None
         ]
-        return min(rooms, default=None)
+        return min(spaces, default=None)
 
     def norms(self) -> tuple[Array, Array]:
         """The steps in which gradients were looked at, and the length of all together.
@@ -238,9 +238,9 @@ class NumericsMonitor(View):
             *("layer", "type", "numbers", "from … to", "become zero", "subnormal"),
             *("normal", "overflow", "are zero", "∞ or NaN", "norm"),
         )
-        words = f"{self.kind.capitalize()}s in step {self.step:,}"
+        text = f"{self.kind.capitalize()}s in step {self.step:,}"
         if self.scale != RECORDED and self.kind == "gradient":
-            words += f", under a loss scale of 2^{self.scale}"
+            text += f", under a loss scale of 2^{self.scale}"
         scaling, texts = self.record.scalings(), self.record.strings
         skipped = [
             (f"{row['step']:,}", f"{row['scale']:g}", texts[row["tensor"]],
@@ -248,10 +248,10 @@ class NumericsMonitor(View):
             for row in scaling[scaling["skipped"]]
         ]  # fmt: skip
         of = ("step", "loss scale", "overflowed first", "layer", "arrays")
-        parts = [Table.of(heads, lines, words)]
+        parts = [Table.of(heads, lines, text)]
         if len(scaling):
-            told = f"Skipped: {len(skipped)} of {len(scaling)} steps"
-            parts.append(Table.of(of, skipped, told))
+            title = f"Skipped: {len(skipped)} of {len(scaling)} steps"
+            parts.append(Table.of(of, skipped, title))
         return Tables(tuple(parts))
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:

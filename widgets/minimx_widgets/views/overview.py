@@ -3,7 +3,7 @@
 Bars for every lane, memory at its peak, the tree of blocks, and the operators as dots
 under the roof of this machine: operations per byte to the right, operations per second
 upwards. The numbers are those of `mx.profiler.overview`; nothing is measured until
-somebody asks for it.
+the user asks for it.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ def _row(each: OperatorWork, busy: int) -> tuple[str, ...]:
 
 
 def _operator(each: OperatorWork, found: Account) -> dict[str, Any]:
-    """An operator as the browser is told of it."""
+    """An operator as the browser receives it."""
     return {
         "name": each.name,
         "dtype": each.dtype,
@@ -258,7 +258,7 @@ def _operator(each: OperatorWork, found: Account) -> dict[str, Any]:
 
 
 def _block(depth: int, each: Module) -> dict[str, Any]:
-    """A block as the browser is told of it."""
+    """A block as the browser receives it."""
     forward, backward = (each.ns.get(p, 0) for p in ("forward", "backward"))
     return {
         "depth": depth,

@@ -331,13 +331,13 @@ def _draw(view: GraphPassDiff, *, dark: bool, width: int) -> str:
         return svg.picture(width, 60, parts, title=repr(view), dark=dark)
     index = view._index()
     layout = view.picture(index).layout
-    words = f"{shown.name}: {len(shown.before)} → {len(shown.after)} nodes"
-    parts.append(svg.text(72, 21, words, muted, size=11.5))
-    # Decisions stand beside the picture, or below it where it needs all the room.
+    text = f"{shown.name}: {len(shown.before)} → {len(shown.after)} nodes"
+    parts.append(svg.text(72, 21, text, muted, size=11.5))
+    # Decisions stand beside the picture, or below it where it needs the full width.
     beside = bool(shown.changes) and layout.width < width - SIDE - 40
-    room = width - SIDE - 40 if beside else width - 28
-    scale = min(1.0, room / max(layout.width, 1), TALLEST / max(layout.height, 1))
-    left = 14 + max(0.0, (room - layout.width * scale) / 2)
+    space = width - SIDE - 40 if beside else width - 28
+    scale = min(1.0, space / max(layout.width, 1), TALLEST / max(layout.height, 1))
+    left = 14 + max(0.0, (space - layout.width * scale) / 2)
     parts += draw(view.picture(index), x=left, y=TOP, scale=scale, dark=dark)
     bottom = TOP + layout.height * scale
     x, y = (width - SIDE - 6, TOP + 10) if beside else (14, bottom + 24)
@@ -350,18 +350,18 @@ def _draw(view: GraphPassDiff, *, dark: bool, width: int) -> str:
 
 
 def _decisions(
-    passed: Passed, x: float, y: float, room: float, *, dark: bool, most: int = 12
+    passed: Passed, x: float, y: float, space: float, *, dark: bool, most: int = 12
 ) -> tuple[list[str], float]:
     """The first decisions with their reasons, and where they end."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts = []
     for change in passed.changes[:most]:
         names = f"{change.rule}: {_some(change.nodes, 3)}"
-        head = svg.clipped(names, (room - 10) * 0.88)  # bold letters are wider
+        head = svg.clipped(names, (space - 10) * 0.88)  # bold letters are wider
         parts.append(svg.text(x, y, head, ink, bold=True))
-        for words in svg.wrapped(change.reason, room - 10, 10):
+        for text in svg.wrapped(change.reason, space - 10, 10):
             y += 13
-            parts.append(svg.text(x, y, words, muted, size=10))
+            parts.append(svg.text(x, y, text, muted, size=10))
         y += 20
     if len(passed.changes) > most:
         more = f"and {len(passed.changes) - most} more"

@@ -26,7 +26,7 @@ from minimx_widgets import esm
 from minimx_widgets.base import View
 from minimx_widgets.inbox import latest
 from minimx_widgets.packing import Array, Coder, Columns, pack
-from minimx_widgets.pictures.pool_knobs import MEMORY, control, value_of, words_of
+from minimx_widgets.pictures.pool_knobs import MEMORY, control, value_of, value_text
 from minimx_widgets.pictures.pool_scene import Region, holes, regions_at, size_classes
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table, Tables
@@ -52,7 +52,7 @@ class Shown:
     history: History
     row: Array
     category: Array
-    words: str
+    text: str
 
     @cached_property
     def highest(self) -> int:
@@ -96,8 +96,8 @@ class PoolMap(View):
         value = str(proposal["value"])
         if value not in GHOSTS:
             near = did_you_mean(value, GHOSTS[1:])
-            words = ", ".join(GHOSTS[1:])
-            raise ArgumentError(f"PoolMap: ghost={value!r}: choose {words}.{near}")
+            text = ", ".join(GHOSTS[1:])
+            raise ArgumentError(f"PoolMap: ghost={value!r}: choose {text}.{near}")
         return value
 
     @traitlets.observe("device", "ghost", "at")
@@ -132,9 +132,9 @@ class PoolMap(View):
         """The knobs that can be tried: knob → field."""
         kind = _kind(self.shown_device)
         if kind not in PREFIXES:
-            words = ", ".join(PREFIXES)
+            text = ", ".join(PREFIXES)
             raise ArgumentError(
-                f"PoolMap: {self.shown_device!r} has no pool; those of {words} have."
+                f"PoolMap: {self.shown_device!r} has no pool; those of {text} have."
             )
         found = dict(zip(knob_names(kind), FIELDS, strict=True))
         return found | ({MEMORY: "capacity"} if kind == "gpu" else {})
@@ -171,16 +171,16 @@ class PoolMap(View):
         addressed = _kind(self.shown_device) == "gpu"
         if not trial and addressed:
             return self._kept("recorded", self._recorded)
-        words = ", ".join(f"{name} {value}" for name, value in self.tried.items())
+        text = ", ".join(f"{name} {value}" for name, value in self.tried.items())
         key = ("trial", *sorted(trial.items()))
-        return self._kept(key, lambda: self._replayed(trial, words or RECORDED))
+        return self._kept(key, lambda: self._replayed(trial, text or RECORDED))
 
     def shadow(self) -> Shown | None:
         """The history of the ghost, if there is one."""
         if not self.ghost:
             return None
         if self.ghost == RECORDED:
-            return replace(self._kept("recorded", self._recorded), words=RECORDED)
+            return replace(self._kept("recorded", self._recorded), text=RECORDED)
         trial = self._trial | {"type": self.ghost}
         key = ("ghost", *sorted(trial.items()))
         return self._kept(key, lambda: self._replayed(trial, self.ghost))
@@ -190,7 +190,8 @@ class PoolMap(View):
         """What is tried out, in words: field → value."""
         names = {field: name for name, field in self.controls.items()}
         return {
-            field: words_of(names[field], value) for field, value in self._trial.items()
+            field: value_text(names[field], value)
+            for field, value in self._trial.items()
         }
 
     @property
@@ -236,11 +237,11 @@ class PoolMap(View):
 
     def _recorded(self) -> Shown:
         history = History.recorded(self.record, self.shown_device)
-        if not history.capacity:  # it runs still, so nobody has noted the size
+        if not history.capacity:  # it runs still, so the size is not recorded yet
             history = replace(history, capacity=self._capacity())
         return self._located(history, RECORDED)
 
-    def _replayed(self, trial: Mapping[str, Any], words: str) -> Shown:
+    def _replayed(self, trial: Mapping[str, Any], text: str) -> Shown:
         names = {field: name for name, field in self.controls.items()}
         tried = {names[f]: value for f, value in trial.items() if f != "capacity"}
         found = replay_pool(
@@ -250,15 +251,15 @@ class PoolMap(View):
             capacity=trial.get("capacity") or self._capacity(),
             steps=self._steps(),
         )
-        return self._located(found.history, words)
+        return self._located(found.history, text)
 
-    def _located(self, history: History, words: str) -> Shown:
+    def _located(self, history: History, text: str) -> Shown:
         rows = self._steps().row
         last = max(len(rows) - 1, 0)
         found = rows[np.minimum(history.step, last)] if len(rows) else rows[:0]
         mem = self._mem[found]
         category = Coder(CATEGORIES).codes(self.record.strings, mem["category"])
-        return Shown(history, found, category, words)
+        return Shown(history, found, category, text)
 
     def _capacity(self) -> int:
         """The memory of the device, in bytes."""
@@ -298,7 +299,7 @@ class PoolMap(View):
         shadow = self.shadow()
         if shadow is not None:
             most, calls = shadow.history.peak_reserved, shadow.history.calls
-            parts.append(f"{shadow.words}: {human_bytes(most)}/{calls}")
+            parts.append(f"{shadow.text}: {human_bytes(most)}/{calls}")
         return f"PoolMap({', '.join(parts)})"
 
     def code(self) -> str:
@@ -325,7 +326,7 @@ class PoolMap(View):
         classes = Table.of(heads, rows, f"{self.shown_device} after step {step:,}")
         both = [(self.pool, shown)]
         if shadow is not None:
-            both.append((f"ghost: {shadow.words}", shadow))
+            both.append((f"ghost: {shadow.text}", shadow))
         did = [(name, *_sums(one.history)) for name, one in both]
         heads = ("pool", "reserved", "driver calls", "used again", "flushes", "refused")
         gaps = holes(regions, shown.history.capacity)
@@ -374,8 +375,8 @@ class PoolMap(View):
             "devices": self.devices,
             "capacity": shown.history.capacity,
             "pool": self.pool,
-            "ghost": shadow.words if shadow is not None else "",
-            "values": {name: words_of(name, value) for name, value in values.items()},
+            "ghost": shadow.text if shadow is not None else "",
+            "values": {name: value_text(name, value) for name, value in values.items()},
             "tried": [name for name, field in names.items() if field in self._trial],
             "code": self.code(),
         }

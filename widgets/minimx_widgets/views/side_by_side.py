@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from minimx.core.record import Record
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
-from minimx_widgets.lab import turn_words
-from minimx_widgets.lab.turn_words import Figure, Row
+from minimx_widgets.base import PicturedWidget
+from minimx_widgets.lab import turn_text
+from minimx_widgets.lab.turn_text import Figure, Row
 from minimx_widgets.packing import Array
 from minimx_widgets.pictures import side_by_side_picture
 from minimx_widgets.pictures.engine_layout import PUSHER, lay_out
@@ -33,10 +31,10 @@ INTERVAL = 1 / 5  # seconds between two pictures while it trains
 #: So many points of a line of memory are kept.
 POINTS = 1500
 BEGINS = ("live", "alloc", "hit")
-TEST = Figure("test", "test accuracy", lambda v: f"{100 * v:.1f} %", turn_words.MORE)
+TEST = Figure("test", "test accuracy", lambda v: f"{100 * v:.1f} %", turn_text.MORE)
 
 
-class SideBySide(anywidget.AnyWidget):
+class SideBySide(PicturedWidget):
     """Two sides of a comparison, and the session that trains them.
 
         view = lab.compare(MXNET_EXEC_ENABLE_INPLACE=False)
@@ -47,7 +45,6 @@ class SideBySide(anywidget.AnyWidget):
     """
 
     _esm = esm.module("side_by_side")
-    _css = STYLE
 
     #: Both sides with their lines, the figures, and how far it is.
     state = traitlets.Dict().tag(sync=True)
@@ -86,10 +83,10 @@ class SideBySide(anywidget.AnyWidget):
     @property
     def rows(self) -> list[Row]:
         """Each figure of both sides and how it differs."""
-        found = turn_words.rows(self.comparison.turn) or turn_words.blank()
+        found = turn_text.rows(self.comparison.turn) or turn_text.blank()
         tests = [one.test for one in self.comparison.outcomes]
         if tests != [None, None]:
-            found.append(turn_words.row(TEST, tests[0], tests[1], 0.0))
+            found.append(turn_text.row(TEST, tests[0], tests[1], 0.0))
         return found
 
     @property
@@ -105,25 +102,25 @@ class SideBySide(anywidget.AnyWidget):
     @property
     def headline(self) -> str:
         """The difference that counts, and whether the losses are the same."""
-        found = turn_words.main(self.comparison.turn)
-        return " · ".join(filter(None, (found.words if found else "", self.losses)))
+        found = turn_text.main(self.comparison.turn)
+        return " · ".join(filter(None, (found.text if found else "", self.losses)))
 
     def __repr__(self) -> str:
         a, b = self.comparison.outcomes
         done = [len(one.facts) for one in (a, b)]
         steps = counted(self.comparison.steps, "step")
-        words = f"A: {a.side.words}, B: {b.side.words}, {steps} each"
+        text = f"A: {a.side.text}, B: {b.side.text}, {steps} each"
         if not self.comparison.finished:
-            words += f", so far {done[0]} and {done[1]}"
+            text += f", so far {done[0]} and {done[1]}"
         failed = [f"{one.side.name} failed" for one in (a, b) if one.error]
-        said = [self.losses] if self.losses else []
-        return f"SideBySide({', '.join([words, *failed, *said])})"
+        label = [self.losses] if self.losses else []
+        return f"SideBySide({', '.join([text, *failed, *label])})"
 
     def table(self) -> Table:
         """Every figure: A, B, and the difference."""
         a, b = (one.side for one in self.comparison.outcomes)
         rows = [(r.label, r.before, r.after, r.change, r.source) for r in self.rows]
-        caption = f"A: {a.words}. B: {b.words}. {self.headline}"
+        caption = f"A: {a.text}. B: {b.text}. {self.headline}"
         return Table.of(("figure", "A", "B", "B against A", "how"), rows, caption)
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
@@ -131,15 +128,6 @@ class SideBySide(anywidget.AnyWidget):
         return side_by_side_picture.draw(
             self._state(), repr(self), height=self.height, dark=dark, width=width
         )
-
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
-
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
 
     def close(self) -> None:
         """Stop, and take the view away."""
@@ -165,7 +153,7 @@ class SideBySide(anywidget.AnyWidget):
             "rows": [row.as_message() for row in self.rows],
             "headline": self.headline,
             "state": self.session.state,
-            "progress": [progress.done, progress.total or 1, progress.words],
+            "progress": [progress.done, progress.total or 1, progress.text],
             "notes": self._notes(),
             "last": [self._last_steps(i) for i in (0, 1)],
         }
@@ -211,7 +199,7 @@ def _lines(outcome: Outcome) -> dict[str, Any]:
 
     return {
         "name": outcome.side.name,
-        "words": outcome.side.words,
+        "words": outcome.side.text,
         "peak": line("peak"),
         "planned": line("planned"),
         "ms": line("ms"),

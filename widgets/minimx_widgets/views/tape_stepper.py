@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
 from minimx.core.engine.origin import line, where
@@ -21,16 +19,16 @@ from minimx.core.graph.passes.families import family
 from minimx.core.graph.values.ir import Node
 from minimx.tools.tape_watch import Call, Watch
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, Bundle, mimebundle
+from minimx_widgets.base import PicturedWidget
 from minimx_widgets.pictures import tape_picture
 from minimx_widgets.pictures.graph_picture import FAMILY_NAMES, Box, GraphPicture
-from minimx_widgets.pictures.tape_steps import STATES, Step, own, steps, told
+from minimx_widgets.pictures.tape_steps import STATES, Step, own, sentence, steps
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted, human_bytes
 
 
 @dataclass(frozen=True)
-class Told:
+class TapeRun:
     """A watch with its steps and its picture, and a name for each box.
 
     boxes: which box a call (its number), a variable (minus its number) or an array from
@@ -44,7 +42,7 @@ class Told:
     boxes: dict[int, int]
     outside: tuple[tuple[str, int, int], ...]
     picture: GraphPicture
-    words: tuple[str, ...]
+    sentences: tuple[str, ...]
 
     @property
     def peak(self) -> int:
@@ -79,7 +77,7 @@ class Told:
         return sum(step.kind == "walk" for step in self.steps)
 
 
-class TapeStepper(anywidget.AnyWidget):
+class TapeStepper(PicturedWidget):
     """A recorded tape and its way back, step by step.
 
         with Watch() as watch:
@@ -94,7 +92,6 @@ class TapeStepper(anywidget.AnyWidget):
     """
 
     _esm = esm.module("tape_stepper")
-    _css = STYLE
 
     height = traitlets.Int(400).tag(sync=True)
     families: traitlets.List[Any] = traitlets.List(list(FAMILY_NAMES)).tag(sync=True)
@@ -122,7 +119,7 @@ class TapeStepper(anywidget.AnyWidget):
     # -- what is shown ----------------------------------------------------------------
 
     @property
-    def shown(self) -> Told:
+    def shown(self) -> TapeRun:
         """What is drawn."""
         return self.runs[self._shown]
 
@@ -137,9 +134,9 @@ class TapeStepper(anywidget.AnyWidget):
         if name not in self.runs:
             near = did_you_mean(name, list(self.runs))
             raise ArgumentError(f"TapeStepper: there is no tape {name!r}.{near}")
-        told = self.runs[name]
-        count = len(told.steps)
-        wanted = told.peak if step is None else step
+        run = self.runs[name]
+        count = len(run.steps)
+        wanted = run.peak if step is None else step
         if not -count <= wanted < max(count, 1):
             raise ArgumentError(f"TapeStepper: {name} has {count} steps, from 0.")
         self._shown, self._step = name, wanted % max(count, 1)
@@ -148,7 +145,7 @@ class TapeStepper(anywidget.AnyWidget):
     def refresh(self) -> None:
         """Send everything to the page."""
         self.state = {
-            "runs": [_message(name, told) for name, told in self.runs.items()],
+            "runs": [_message(name, run) for name, run in self.runs.items()],
             "shown": list(self.runs).index(self._shown),
             "step": self._step,
             "states": list(STATES),
@@ -167,30 +164,30 @@ class TapeStepper(anywidget.AnyWidget):
         if len(self.runs) > 1:
             sizes = [human_bytes(one.kept) for one in self.runs.values()]
             return f"TapeStepper({len(sizes)} tapes, kept={', '.join(sizes)})"
-        told = self.shown
-        calls = counted(len(told.watch.calls), "call")
-        walked = f"{told.walked} walked past" if told.walked else "not walked back"
-        kept, left = human_bytes(told.kept), human_bytes(told.left)
+        run = self.shown
+        calls = counted(len(run.watch.calls), "call")
+        walked = f"{run.walked} walked past" if run.walked else "not walked back"
+        kept, left = human_bytes(run.kept), human_bytes(run.left)
         return f"TapeStepper({calls}, {walked}, kept={kept}, at the end={left})"
 
     def table(self) -> Tables:
         """The calls with what they keep, and the steps with their bytes."""
-        told = self.shown
+        run = self.shown
         calls = [
             (
                 str(call.number),
-                told.name[call.number],
+                run.name[call.number],
                 where(call.origin),
                 " ".join(one.name for one in call.kept),
                 str(sum({one.block: one.nbytes for one in own(*pair)}.values())),
             )
-            for call in told.watch.calls
-            for pair in [(told.watch.calls, call)]
+            for call in run.watch.calls
+            for pair in [(run.watch.calls, call)]
         ]
         rows = [
-            (str(k), words, str(step.kept), str(step.flight), str(step.ready))
-            for k, (step, words) in enumerate(
-                zip(told.steps, told.words, strict=True), 1
+            (str(k), text, str(step.kept), str(step.flight), str(step.ready))
+            for k, (step, text) in enumerate(
+                zip(run.steps, run.sentences, strict=True), 1
             )
         ]
         heads = ("call", "operator", "line", "keeps", "bytes of results")
@@ -208,17 +205,8 @@ class TapeStepper(anywidget.AnyWidget):
             self.shown, self._step, repr(self), dark=dark, width=width
         )
 
-    def save(self, path: str | Path, *, dark: bool = False) -> Path:
-        """Write the static picture to a file."""
-        path = Path(path)
-        path.write_text(self.svg(dark=dark), encoding="utf-8")
-        return path
 
-    def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        return mimebundle(self, repr(self), self.svg())
-
-
-def tell(watch: Watch, names: Mapping[str, Any]) -> Told:
+def tell(watch: Watch, names: Mapping[str, Any]) -> TapeRun:
     """What a watch heard: steps, sentences, boxes and lines."""
     given = {watch.number_of(array): name for name, array in names.items()}
     given.pop(0, None)
@@ -230,7 +218,7 @@ def tell(watch: Watch, names: Mapping[str, Any]) -> Told:
         name[-k] = f"{layer} {word}".strip()
     name |= given
     outside = _outside(watch, blocks)
-    name |= {number: words for number, words, _ in outside}
+    name |= {number: text for number, text, _ in outside}
     order = [*(n for n in name if n < 0), *(n for n, _, _ in outside)]
     boxes = {number: k for k, number in enumerate([*order, *(c.number for c in calls)])}
     drawn = [_box_of_array(watch, number, name[number]) for number in order]
@@ -243,10 +231,10 @@ def tell(watch: Watch, names: Mapping[str, Any]) -> Told:
     ]
     lines += [(boxes[n], boxes[user], "kept") for n, _, user in outside]
     found = steps(watch)
-    words = tuple(told(watch, step, name) for step in found)
+    sentences = tuple(sentence(watch, step, name) for step in found)
     brought = tuple((w, boxes[n], boxes[user]) for n, w, user in outside)
     picture = GraphPicture.of(drawn, lines)
-    return Told(watch, found, name, boxes, brought, picture, words)
+    return TapeRun(watch, found, name, boxes, brought, picture, sentences)
 
 
 def _called(call: Call) -> str:
@@ -262,8 +250,8 @@ def _outside(watch: Watch, given: Mapping[int, str]) -> list[tuple[int, str, int
             mine = one in own(watch.calls, call)
             if not mine and one.source == 0 and one.block not in found:
                 number = len(watch.calls) + 1 + len(found)
-                words = given.get(one.block, f"{one.name}, {human_bytes(one.nbytes)}")
-                found[one.block] = (number, words, call.number)
+                text = given.get(one.block, f"{one.name}, {human_bytes(one.nbytes)}")
+                found[one.block] = (number, text, call.number)
     return list(found.values())
 
 
@@ -309,23 +297,23 @@ def _nth(number: int) -> str:
     return f"{number}{end}"
 
 
-def _message(name: str, told: Told) -> dict[str, Any]:
+def _message(name: str, run: TapeRun) -> dict[str, Any]:
     """A tape as the page wants it."""
-    boxes = told.boxes
+    boxes = run.boxes
     rows = []
-    for step, words in zip(told.steps, told.words, strict=True):
+    for step, text in zip(run.steps, run.sentences, strict=True):
         changes = [[boxes[at], state] for at, state in step.changes if at in boxes]
         sent = [boxes[at] for at in dict.fromkeys(step.sent) if at in boxes]
         at = boxes.get(step.at, -1)
         bytes_ = [step.kept, step.flight, step.ready]
-        rows.append([step.kind, at, words, sent, changes, *bytes_])
+        rows.append([step.kind, at, text, sent, changes, *bytes_])
     return {
         "name": name,
-        **told.picture.as_message(),
+        **run.picture.as_message(),
         "steps": rows,
-        "peak": told.peak,
-        "walked": told.walked,
-        "calls": len(told.watch.calls),
-        "outside": [[box, user] for _, box, user in told.outside],
-        "kept": told.sizes,
+        "peak": run.peak,
+        "walked": run.walked,
+        "calls": len(run.watch.calls),
+        "outside": [[box, user] for _, box, user in run.outside],
+        "kept": run.sizes,
     }

@@ -205,5 +205,5 @@ def _busy(ops: Array, codes: Array) -> Array:
     return np.bincount(codes, weights=took, minlength=len(PHASES))
 
 
-def _maybe(value: float | None, words: Any) -> str:
-    return "" if value is None else str(words(value))
+def _maybe(value: float | None, text: Any) -> str:
+    return "" if value is None else str(text(value))

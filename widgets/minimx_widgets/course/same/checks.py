@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx_widgets.course.checks import Feedback, check
+from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.same.record import LIBRARIES, Comparison
 
 SENTENCE = (
@@ -24,17 +24,17 @@ CASES = ((0.013, 0.01), (0.013, 0.005), (0.002, 0.01), (0.1, 0.03))
 @check
 def check_seeds(attempt: Callable[[float, float], Any]) -> Feedback:
     """`attempt(spread, wanted)`: the fewest seeds whose noise is below `wanted`."""
-    told = []
+    texts = []
     for spread, wanted in CASES:
-        said = attempt(spread, wanted)
-        if said is Ellipsis:
+        answer = attempt(spread, wanted)
+        if answer is Ellipsis:
             return Feedback(False, "a `...` is still there", "a number of seeds")
-        if isinstance(said, bool) or not isinstance(said, int | float | np.number):
-            return Feedback(False, f"it returned {said!r}", "a number of seeds")
-        seeds = int(said)
-        if seeds != said or seeds < 1:
+        if isinstance(answer, bool) or not isinstance(answer, int | float | np.number):
+            return Feedback(False, f"it returned {answer!r}", "a number of seeds")
+        seeds = int(answer)
+        if seeds != answer or seeds < 1:
             idea = "one cannot run a part of a seed: the next whole number"
-            return Feedback(False, f"it returned {said!r}", "a whole number", idea)
+            return Feedback(False, f"it returned {answer!r}", "a whole number", idea)
         case = f"a spread of {spread:g} and a difference of {wanted:g}"
         noise = _noise(spread, max(seeds, 2))
         if noise >= wanted:
@@ -44,8 +44,8 @@ def check_seeds(attempt: Callable[[float, float], Any]) -> Feedback:
         if seeds > 2 and _noise(spread, seeds - 1) < wanted:
             seen = f"{seeds} seeds for {case}: one seed less would do"
             return Feedback(False, seen, "the fewest seeds", "the next whole number")
-        told.append(f"{seeds} for {case}")
-    return Feedback(True, "; ".join(told))
+        texts.append(f"{seeds} for {case}")
+    return Feedback(True, "; ".join(texts))
 
 
 def _noise(spread: float, seeds: int) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from minimx_widgets import palette, svg
+from minimx_widgets.course.parts.text import Shown
 from minimx_widgets.course.same.record import LIBRARIES, TITLES, Comparison
-from minimx_widgets.course.text import Shown
 
 WIDTH, HEIGHT = 900.0, 300.0
 TOP, BOTTOM = 64.0, 254.0
@@ -57,7 +57,7 @@ class Panel:
 def curves(
     comparison: Comparison, live: Sequence[float] = (), *, dark: bool = False
 ) -> Shown:
-    """What both learnt, a line for each seed; live: losses of somebody's own run."""
+    """What both learnt, a line for each seed; live: losses of a run of one's own."""
     steps = len(comparison.runs[0]["minimx"]["losses"])
     span = max(steps // SMOOTH, 1)
     lines = {
@@ -80,7 +80,7 @@ def curves(
         places = [left.at(x, y) for x, y in zip(*own, strict=True)]
         parts.append(svg.line(places, mark, width=2.4))
     parts += _scores(comparison, dark=dark)
-    names = [(words, colour(name, dark)) for name, words in LIBRARIES.items()]
+    names = [(text, colour(name, dark)) for name, text in LIBRARIES.items()]
     names += [("yours, just now", mark)] if live else []
     parts += svg.legend(LOSSES[0] + 60, 42, names, dark=dark)
     title = comparison.verdict()
@@ -104,8 +104,8 @@ def _scores(comparison: Comparison, *, dark: bool) -> list[str]:
             points = [panel.at(k, y) for k, y in enumerate(run[name]["scores"], 1)]
             parts.append(svg.line(points, ink, dash=DASH[name], opacity=0.85))
             for (x, y), score in zip(points, run[name]["scores"], strict=True):
-                words = f"{LIBRARIES[name]}, seed {run['seed']}: {score:.4f}"
-                parts.append(svg.dot(x, y, ink, words))
+                text = f"{LIBRARIES[name]}, seed {run['seed']}: {score:.4f}"
+                parts.append(svg.dot(x, y, ink, text))
     return parts
 
 

@@ -22,7 +22,7 @@ def learn(
     task: Mapping[str, Any],
     *,
     epochs: int | None = None,
-    tell: Tell = lambda done, total, words: None,
+    tell: Tell = lambda done, total, text: None,
 ) -> dict[str, Any]:
     """The loss of every step, and the score of the test after every epoch.
 
@@ -35,16 +35,16 @@ def learn(
     x, y, order, rates = task["x"], task["y"], task["order"], task["rates"][:epochs]
     losses: list[float] = []
     scores: list[float] = []
-    words, total, start = f"{name}, epoch 1", len(rates) * len(order), time.time()
+    text, total, start = f"{name}, epoch 1", len(rates) * len(order), time.time()
     for rate in rates.tolist():
         program.set_rate(rate)
         program.restart()
         for rows in order:
             losses.append(program.step(x[rows], y[rows]))
-            tell(len(losses), total, words)
+            tell(len(losses), total, text)
         scores.append(score(program, name, task["test_x"], task["test_y"]))
-        words = f"{name}, {len(scores)} epochs: {scores[-1]:.4f}"
-    tell(total, total, words)
+        text = f"{name}, {len(scores)} epochs: {scores[-1]:.4f}"
+    tell(total, total, text)
     return {
         "version": programs.VERSION,
         "losses": losses,

@@ -118,13 +118,13 @@ class Comparison:
 
     def where(self) -> str:
         """Machine, date and versions."""
-        told, last = self.conditions, self.runs[-1]
+        texts, last = self.conditions, self.runs[-1]
         versions = " and ".join(
-            f"{words} {last[name]['version']}" for name, words in LIBRARIES.items()
+            f"{text} {last[name]['version']}" for name, text in LIBRARIES.items()
         )
         return (
-            f"{told['date']}, {told['cores']} cores of {told['cpu']}, Python "
-            f"{told['python']}: {versions}"
+            f"{texts['date']}, {texts['cores']} cores of {texts['cpu']}, Python "
+            f"{texts['python']}: {versions}"
         )
 
 

@@ -1,0 +1,1 @@
+"""What notebooks are made of: cards that predict, checks of exercises, and text."""

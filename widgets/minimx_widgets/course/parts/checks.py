@@ -1,0 +1,94 @@
+"""Checks of exercises: what was expected, what was seen, which idea to revisit."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import html
+import os
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import minimx
+
+# Where lines live that are not the learner's: minimx, its widgets, Python itself.
+_OTHERS = tuple(
+    f"{folder}{os.sep}"
+    for folder in (
+        Path(minimx.__file__).parent,
+        Path(__file__).parents[2],
+        Path(contextlib.__file__).parent,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """The answer of a check.
+
+    passed: whether the exercise is solved.
+    seen, expected: what the learner's code did, and what was wanted.
+    idea: the misconception behind it, or what to look at again.
+    """
+
+    passed: bool
+    seen: str
+    expected: str = ""
+    idea: str = ""
+
+    def __repr__(self) -> str:
+        if self.passed:
+            return f"✔ solved: {self.seen}"
+        lines = [f"✘ not yet: {self.seen}"]
+        if self.expected:
+            lines.append(f"  expected: {self.expected}")
+        if self.idea:
+            lines.append(f"  look again at: {self.idea}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
+        shown = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(repr(self)))
+        first, *more = shown.split("\n")
+        text = f"<b>{first}</b>" + "".join(f"<br>{line.strip()}" for line in more)
+        style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
+        return f'<div style="{style}">{text}</div>'
+
+
+def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
+    """Make a function that judges an exercise safe to call on any attempt.
+
+    An attempt that is missing (`...` or None) or that raises becomes feedback with the
+    learner's line that raised, never a bare traceback.
+    """
+
+    @functools.wraps(function)
+    def judged(attempt: Any, *args: Any, **kwargs: Any) -> Feedback:
+        if attempt is None or attempt is Ellipsis:
+            return Feedback(False, "nothing to check yet", "your own solution above")
+        try:
+            return function(attempt, *args, **kwargs)
+        except Exception as error:  # shown to the learner, with its place
+            line = _learners_line(error)
+            return Feedback(
+                False,
+                f"{type(error).__name__}: {error}",
+                "an answer without an exception",
+                f"the line `{line}`" if line else "",
+            )
+
+    return judged
+
+
+def _learners_line(error: BaseException) -> str:
+    """The innermost line of a traceback that the learner wrote; empty if none is."""
+    lines = [
+        frame.line
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_OTHERS)
+    ]
+    return (lines[-1] or "") if lines else ""

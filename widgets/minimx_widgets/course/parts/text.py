@@ -1,0 +1,205 @@
+"""Text that a notebook makes: hints, source excerpts, refusals, verdicts on claims.
+
+Everything here has a rich form for the page and a plain one, which says the same in
+words: nbval compares it, and a terminal shows it.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+import os
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from minimx.core.knobs import KnobWarning
+
+# What a sentence in a document can turn out to be, and its mark.
+VERDICTS = {"holds": "✔", "fails": "✘", "depends": "◐"}
+_COLOURS = {
+    "holds": "--jp-success-color1",
+    "fails": "--jp-error-color1",
+    "depends": "--jp-warn-color1",
+}
+FEWEST_WORDS = 6  # of a sentence that explains something
+
+
+class Shown:
+    """Something with a rich and a plain form."""
+
+    def __init__(self, plain: str, rich: str, kind: str = "text/html") -> None:
+        """`kind` is the MIME type of `rich`: HTML, Markdown or SVG."""
+        self.plain = plain
+        self.rich = rich
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return self.plain
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": self.plain, self.kind: self.rich}
+
+
+def hints(*texts: str) -> Shown:
+    """Hints that unfold one inside the other: the next is offered by the last."""
+    rich = ""
+    for number, text in reversed(list(enumerate(texts, 1))):
+        rich = (
+            f"<details style='margin-left:1em'><summary>Hint {number} of {len(texts)}"
+            f"</summary><div style='margin:0.3em 1em'>{text}</div>{rich}</details>"
+        )
+    return Shown(f"{len(texts)} hints, folded", rich)
+
+
+def code(text: str) -> str:
+    """A piece of Python inside a hint, as HTML."""
+    body = html.escape(textwrap.dedent(text).strip())
+    return f"<pre style='margin:0.4em 0'>{body}</pre>"
+
+
+@contextmanager
+def refused(error: type[BaseException] = Exception) -> Iterator[None]:
+    """Show the message of the error that the block is expected to raise.
+
+    Raises AssertionError if the block raises nothing; other errors pass through.
+    """
+    try:
+        yield
+    except error as refusal:
+        print(f"{type(refusal).__name__}: {refusal}")
+        for note in getattr(refusal, "__notes__", ()):
+            print(f"  {note}")
+    else:
+        raise AssertionError("nothing was refused here, though the text says it is")
+
+
+def plain_warnings() -> None:
+    """Show warnings of knobs every time, in one line, without the name of a file."""
+    warnings.simplefilter("always", KnobWarning)
+    warnings.formatwarning = _in_one_line
+
+
+def _in_one_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    return f"{category.__name__}: {message}\n"
+
+
+def read_core(thing: Any, *more: Any) -> Shown:
+    """The source of functions or classes of minimx, as they are installed here.
+
+    Comments and docstrings are part of it. Above each stands where to find it.
+    """
+    plain, rich = [], []
+    for one in (thing, *more):
+        lines, start = inspect.getsourcelines(one)
+        body = textwrap.dedent("".join(lines)).rstrip()
+        name = f"{inspect.unwrap(one).__module__}.{one.__qualname__}"
+        plain.append(f"# {name}\n{body}")
+        rich.append(f"{_place(one, name, start)}\n```python\n{body}\n```")
+    return Shown("\n\n".join(plain), "\n\n".join(rich), "text/markdown")
+
+
+def _place(thing: Any, name: str, line: int) -> str:
+    """The name of something; a link to its file, if the page can reach it."""
+    path = Path(inspect.getsourcefile(thing) or "").resolve()
+    root = Path.cwd().parent
+    where = f"`{name}`, from line {line}"
+    if path.is_relative_to(root) and (root / "notebooks").is_dir():
+        address = os.path.relpath(path).replace(os.sep, "/")
+        return f"[`{name}`]({address}), from line {line}\n"
+    return f"{where}\n"
+
+
+def explained(sentence: str, model: str) -> Shown:
+    """A learner's own sentence beside a model one, which it unlocks."""
+    sentence = " ".join(sentence.split())
+    if len(sentence.split()) < FEWEST_WORDS:
+        plain = f"Write a sentence of at least {FEWEST_WORDS} words first."
+        return Shown(plain, f"<i>{plain}</i>")
+    plain = f"yours: {sentence}\nours:  {model}"
+    rich = (
+        "<table><tr><th>yours</th><td style='text-align:left'>"
+        f"{html.escape(sentence)}</td></tr><tr><th>ours</th>"
+        f"<td style='text-align:left'>{html.escape(model)}</td></tr></table>"
+        "<i>Does yours name a cause, or only what happened?</i>"
+    )
+    return Shown(plain, rich)
+
+
+def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
+    """A table of (what a document claims, verdict, evidence); cells may be HTML.
+
+    A verdict begins with "holds", "fails" or "depends"; ValueError otherwise.
+    """
+    for _, verdict, _ in rows:
+        if verdict.split()[0] not in VERDICTS:
+            text = ", ".join(VERDICTS)
+            raise ValueError(f"{verdict!r}: a verdict begins with one of {text}.")
+    body = "".join(
+        f"<tr>{_cell(claim)}{_verdict(verdict)}{_cell(evidence)}</tr>"
+        for claim, verdict, evidence in rows
+    )
+    heads = "".join(f"{_cell(w, 'th')}" for w in ("claim", "verdict", "evidence"))
+    rich = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    plain = "\n".join(
+        f"{VERDICTS[verdict.split()[0]]} {verdict}: {_text(claim)}\n"
+        f"    {_text(evidence)}"
+        for claim, verdict, evidence in rows
+    )
+    return Shown(plain, rich)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
+    """Rows of texts and numbers; columns of numbers are aligned at the right."""
+    cells = [[str(cell) for cell in row] for row in (heads, *rows)]
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [_is_numeric(column[1:]) for column in columns]
+    plain = "\n".join(
+        "  ".join(
+            cell.rjust(width) if numeric else cell.ljust(width)
+            for cell, width, numeric in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+    head, *body = (
+        "".join(
+            _cell(html.escape(cell), kind, "right" if numeric else "left")
+            for cell, numeric in zip(row, right, strict=True)
+        )
+        for kind, row in zip(["th"] + ["td"] * len(rows), cells, strict=True)
+    )
+    lines = "".join(f"<tr>{row}</tr>" for row in body)
+    rich = f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+    return Shown(plain, rich)
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Whether a column has numbers, perhaps with a unit, and gaps."""
+    number = re.compile(r"[-+−±]?(\d.*|inf|nan)")
+    return all(number.fullmatch(cell) for cell in cells if cell)
+
+
+def _cell(text: str, kind: str = "td", side: str = "left") -> str:
+    return f"<{kind} style='text-align:{side};vertical-align:top'>{text}</{kind}>"
+
+
+def _verdict(verdict: str) -> str:
+    word = verdict.split()[0]
+    style = f"color:var({_COLOURS[word]});white-space:nowrap"
+    return _cell(f"<b style='{style}'>{VERDICTS[word]} {html.escape(verdict)}</b>")
+
+
+def _text(markup: str) -> str:
+    """HTML without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", "", markup))

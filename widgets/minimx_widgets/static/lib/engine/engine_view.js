@@ -1,0 +1,474 @@
+// The picture of who ran what and when; the views of it differ in what they call lanes.
+
+import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "../drawing/axis.js";
+import { busy } from "./engine_data.js";
+import { LEFT, paintLanes, paintOps, paintSelected } from "./engine_paint.js";
+import { aboutOperation, aboutStretch } from "./engine_text.js";
+import { explore } from "../drawing/explore.js";
+import { Frame, tipHead, tipRow } from "../page/frame.js";
+import { PHASES } from "../data/live.js";
+import { count, percent } from "../drawing/scale.js";
+import { sourceOf } from "../page/sources.js";
+import { Surface } from "../drawing/surface.js";
+
+export const TOP = 20;
+const BELOW = 20;
+const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any more
+const LOWEST = 4; // pixels of a lane
+const USUAL = 28; // and of one where there is room
+const COLOURS = ["phase", "layer", "operator"];
+/** @type {[string, string][]} */
+const KEYS = [
+  ...AXIS_KEYS,
+  ["← →", "previous, next operation in the lane"],
+  ["↑ ↓", "operation at the same time in the lane above, below"],
+  ["C", "colour by phase, by layer, by operator"],
+  ["Shift+drag", "measure a stretch: busy share and top operators"],
+  ["Esc", "let go of the selection"],
+  ["T", "table"],
+];
+
+/** A lane for the pushing thread and one for every worker; `about` says what it is. */
+export class EngineView {
+  constructor({ model, el, data, signal }) {
+    this.model = model;
+    this.data = data;
+    /** "auto" is by phase, or by operator where only one phase occurs. */
+    this.colouring = model.get("colour") ?? "auto";
+    /** Once the record grows, the height is that of the setting, however many lanes. */
+    this.fixed = false;
+    this.folded = 0;
+    this.lanes = [0];
+    this.arrange();
+    /** @type {[number, number] | null} */
+    this.brushed = null;
+    this.axis = new Axis(
+      data.store,
+      () => [data.ops.gone, data.ops.gone + Math.max(1, data.ops.n)],
+      () => (Number.isFinite(data.first) ? data.first : 0),
+    );
+    this.axis.mode = model.get("axis");
+    this.frame = new Frame({
+      el,
+      model,
+      ...this.about(),
+      keys: KEYS,
+      signal,
+      onkey: (event) => this.key(event),
+      ontheme: () => this.surface?.invalidate(),
+    });
+    this.colourings = this.frame.addChoice("Colour", COLOURS, this.colour, (value) =>
+      this.setColour(value),
+    );
+    this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
+      this.setAxis(value),
+    );
+    this.surface = new Surface({
+      parent: this.frame.picture,
+      height: this.wantedHeight(),
+      signal,
+      draw: (ctx, width, height) => this.draw(ctx, width, height),
+      overlay: (ctx, width, height) => this.drawOverlay(ctx, width, height),
+    });
+    explore({
+      surface: this.surface,
+      axis: this.axis,
+      left: LEFT,
+      signal,
+      focus: this.frame.root,
+      hover: (x, y) => this.hover(x, y),
+      leave: () => {
+        data.store.set({ cursor: null });
+        this.frame.hideTip();
+      },
+      click: (x, y) => this.select(this.hit(x, y)),
+      brush: (from, to) => {
+        this.brushed = [from, to];
+      },
+      changed: () => this.redraw(),
+    });
+    data.store.addEventListener(
+      "change",
+      ({ detail }) => {
+        if (detail.every((key) => key === "cursor")) this.surface.invalidateTop();
+        else this.redraw();
+      },
+      { signal },
+    );
+  }
+
+  get theme() {
+    return this.frame.theme;
+  }
+
+  setColour(value) {
+    this.colouring = value;
+    this.colourings?.show(value);
+    this.redraw();
+  }
+
+  /** What the colours stand for: phases, layers or operators. */
+  get colour() {
+    if (this.colouring !== "auto") return this.colouring;
+    return this.data.phases.size === 1 ? "operator" : "phase";
+  }
+
+  setAxis(value) {
+    this.axis.mode = value;
+    this.axes?.show(value);
+    this.brushed = null;
+    this.redraw();
+  }
+
+  /** The lanes to draw: the pusher's, and those that were not idle for long. Lanes of an
+   * engine that was exchanged fold away, and the idlest where there is no room for all. */
+  chooseLanes() {
+    const range = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
+    const used = busy(this.data, [range[0] - FOLD_AFTER, range[1]]);
+    const shown = this.data.laneOrder.filter((lane) => lane === 0 || used[lane] > 0);
+    this.lanes = this.fitting(shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4), used);
+    if (this.data.header.live) this.fixed = true;
+    this.arrange();
+    const height = this.wantedHeight();
+    if (height !== this.surface.height) this.surface.resize(height);
+  }
+
+  /** The lanes for which there is room, in their order. */
+  fitting(lanes, used) {
+    const room = Math.max(2, Math.floor(this.room(lanes) / LOWEST));
+    this.folded = Math.max(0, lanes.length - room);
+    if (!this.folded) return lanes;
+    const busiest = [...lanes].sort((a, b) => Number(b === 0) - Number(a === 0) || used[b] - used[a]);
+    const kept = new Set(busiest.slice(0, room));
+    return lanes.filter((lane) => kept.has(lane));
+  }
+
+  /** The height that lanes share. */
+  room(_lanes) {
+    return this.model.get("height");
+  }
+
+  get laneHeight() {
+    const each = Math.floor(this.room(this.lanes) / Math.max(2, this.lanes.length));
+    return Math.max(LOWEST, Math.min(this.fixed ? 2 * USUAL : USUAL, each));
+  }
+
+  /** Where each lane that is drawn begins, and where the last one ends. */
+  arrange() {
+    const high = this.laneHeight;
+    this.tops = new Map(this.lanes.map((lane, i) => [lane, TOP + i * high]));
+    this.end = TOP + Math.max(2, this.lanes.length) * high;
+  }
+
+  wantedHeight() {
+    return (this.fixed ? TOP + this.model.get("height") : this.end) + BELOW;
+  }
+
+  laneY(lane) {
+    return this.tops.get(lane) ?? -100;
+  }
+
+  /** The lane at a height, or undefined. */
+  laneAt(y) {
+    return this.lanes.find((lane) => y >= this.laneY(lane) && y < this.laneY(lane) + this.laneHeight);
+  }
+
+  /** New rows arrived. @param {() => void} [painted] */
+  update(painted) {
+    this.chooseLanes();
+    this.surface.invalidate(painted);
+  }
+
+  redraw() {
+    this.chooseLanes();
+    this.surface.invalidate();
+  }
+
+  key(event) {
+    const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (press === "c") this.setColour(COLOURS[(COLOURS.indexOf(this.colour) + 1) % 3]);
+    else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
+    else if (press === "Escape") {
+      this.brushed = null;
+      this.select(-1);
+    } else if (press === "ArrowLeft" || press === "ArrowRight")
+      this.walk(press === "ArrowLeft" ? -1 : 1);
+    else if (press === "ArrowUp" || press === "ArrowDown")
+      this.climb(press === "ArrowUp" ? -1 : 1);
+    else if (!this.axis.key(press)) return false;
+    this.redraw();
+    return true;
+  }
+
+  /** The axis position of a row's push, start or end. */
+  placeOf(row, edge) {
+    if (this.axis.mode === "time") return this.data.ops.at[edge][row];
+    return row + this.data.ops.gone + (edge === "end" ? 0.92 : 0);
+  }
+
+  /** A function that gives the pixel of a row's push, start or end, for the range that
+   * is visible now. Called for every operation, so it must be quick. */
+  pixels() {
+    const [low, high] = this.axis.range;
+    const per = (this.surface.width - LEFT) / (high - low);
+    const { at, gone } = this.data.ops;
+    if (this.axis.mode === "time") return (row, edge) => LEFT + (at[edge][row] - low) * per;
+    return (row, edge) => LEFT + (row + gone + (edge === "end" ? 0.92 : 0) - low) * per;
+  }
+
+  xAt(value) {
+    const [low, high] = this.axis.range;
+    return LEFT + ((value - low) / (high - low)) * (this.surface.width - LEFT);
+  }
+
+  /** The operation under a point, or -1. */
+  hit(x, y) {
+    const lane = this.laneAt(y);
+    if (lane === undefined || x < LEFT) return -1;
+    const [low, high] = this.axis.range;
+    const unit = (high - low) / (this.surface.width - LEFT);
+    const order = this.data.orders(this.axis.mode)[lane];
+    return order?.nearest(low + (x - LEFT) * unit, 4 * unit) ?? -1;
+  }
+
+  hover(x, y) {
+    const [low, high] = this.axis.range;
+    const value = low + ((x - LEFT) / (this.surface.width - LEFT)) * (high - low);
+    if (this.axis.mode === "time" && x >= LEFT) this.data.store.set({ cursor: value });
+    if (y < TOP) {
+      const mark = this.marksInView().find((m) => Math.abs(m.x - x) < 8)?.mark;
+      if (mark)
+        return this.frame.showTip(x, y, [
+          tipHead("Knob turned", this.theme.mark),
+          tipRow(mark.name, `${mark.old} → ${mark.new}`),
+        ]);
+    }
+    const row = this.hit(x, y);
+    if (row < 0) return this.frame.hideTip();
+    this.frame.showTip(x, y, this.describe(row));
+  }
+
+  /** What pointing at an operation says. @returns {Node[]} */
+  describe(row) {
+    return aboutOperation(this, row);
+  }
+
+  /** Select a row in all views of this run, or nothing. */
+  select(row) {
+    const { at } = this.data.ops;
+    const op = row < 0 ? 0 : at.op[row];
+    this.data.store.set({ op, opTime: row < 0 ? null : at.start[row] });
+    this.model.send({ kind: "select", op });
+    if (row >= 0) this.reveal(row);
+  }
+
+  /** Scroll so that a row can be seen. */
+  reveal(row) {
+    const [low, high] = this.axis.range;
+    const place = this.placeOf(row, "start");
+    if (this.axis.following) this.axis.show([low, high]);
+    if (place < low || place > high)
+      this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
+  }
+
+  walk(by) {
+    const { at, n } = this.data.ops;
+    let row = this.data.rowOf(this.data.store.op);
+    if (row < 0) row = by > 0 ? -1 : n;
+    const lane = row >= 0 && row < n ? at.lane[row] : -1;
+    for (let i = row + by; i >= 0 && i < n; i += by) {
+      if (!at.holds[i] && (lane < 0 || at.lane[i] === lane)) return this.select(i);
+    }
+    return undefined;
+  }
+
+  climb(by) {
+    const { at } = this.data.ops;
+    const row = this.data.rowOf(this.data.store.op);
+    if (row < 0) return this.walk(1);
+    const order = this.lanes;
+    for (let k = order.indexOf(at.lane[row]) + by; k >= 0 && k < order.length; k += by) {
+      const lane = this.data.byTime[order[k]];
+      if (!lane?.n) continue;
+      const next = lane.after(at.start[row]);
+      const near = [next - 1, next].filter((i) => i >= 0 && i < lane.n);
+      const away = (/** @type {number} */ i) =>
+        Math.abs(at.start[lane.rows[i]] - at.start[row]);
+      near.sort((a, b) => away(a) - away(b));
+      return this.select(lane.rows[near[0]]);
+    }
+    return undefined;
+  }
+
+  get palette() {
+    return this.colour === "phase" ? this.theme.phase : this.theme.layer;
+  }
+
+  colourOf(row) {
+    const { at } = this.data.ops;
+    if (this.colour === "phase") return at.phase[row];
+    return (this.colour === "layer" ? this.layerNumber(at.layer[row]) : this.operatorNumber(at.name[row]));
+  }
+
+  /** Layers and operators take colours in the order in which they appear. */
+  layerNumber(string) {
+    return this.data.layerNumber.get(string) ?? 0;
+  }
+
+  operatorNumber(string) {
+    return this.data.operatorNumber.get(string) ?? 0;
+  }
+
+  marksInView() {
+    const { at, n, gone } = this.data.ops;
+    return this.data.marks.map((mark) => {
+      let value = mark.t;
+      if (this.axis.mode === "events") {
+        value = gone;
+        for (let i = 0; i < n && at.end[i] < mark.t; i += 1) value = i + gone + 1;
+      }
+      return { x: this.xAt(value), text: markText(mark), mark };
+    });
+  }
+
+  draw(ctx, width, height) {
+    const { data, theme } = this;
+    const bottom = height - BELOW;
+    const range = this.axis.range;
+    const time = this.axis.mode === "time" ? range : this.timesOf(range);
+    const used = busy(data, time);
+    // Of what can be seen, so that picture and number are about the same stretch.
+    const span = Math.max(1, Math.min(time[1], data.store.now) - Math.max(time[0], 0));
+    const shares = used.map((ns) => ns / span);
+    const view = {
+      data,
+      lanes: this.lanes,
+      theme,
+      width,
+      shares,
+      active: used,
+      laneHeight: this.laneHeight,
+      laneY: (lane) => this.laneY(lane),
+      mode: this.axis.mode,
+      low: range[0],
+      per: (width - LEFT) / (range[1] - range[0]),
+      xOf: this.pixels(),
+      palette: this.palette,
+      colourOf: (row) => this.colourOf(row),
+    };
+    paintLanes(ctx, view);
+    drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: TOP, bottom, theme });
+    const painted = paintOps(ctx, view);
+    drawMarks(ctx, {
+      marks: this.marksInView(),
+      left: LEFT,
+      right: width,
+      top: 1,
+      bottom,
+      theme,
+    });
+    this.tell(shares, used, painted);
+  }
+
+  /** The time that a range of event numbers covers. @returns {[number, number]} */
+  timesOf([low, high]) {
+    const { at, n, gone } = this.data.ops;
+    if (!n) return [0, 1];
+    const first = Math.min(n - 1, Math.max(0, Math.floor(low - gone)));
+    const last = Math.min(n - 1, Math.max(0, Math.floor(high - gone)));
+    return [at.start[first], Math.max(at.end[last], at.start[first] + 1)];
+  }
+
+  drawOverlay(ctx, width, height) {
+    const { data, theme } = this;
+    const bottom = height - BELOW;
+    const { cursor, op } = data.store;
+    if (cursor !== null && this.axis.mode === "time" && this.xAt(cursor) > LEFT) {
+      ctx.strokeStyle = theme.muted;
+      ctx.beginPath();
+      ctx.moveTo(Math.round(this.xAt(cursor)) + 0.5, TOP);
+      ctx.lineTo(Math.round(this.xAt(cursor)) + 0.5, bottom);
+      ctx.stroke();
+    }
+    if (op) {
+      const row = data.rowOf(op);
+      if (row >= 0) {
+        paintSelected(ctx, {
+          data,
+          row,
+          arrows: data.arrowsOf(op),
+          laneHeight: this.laneHeight,
+          theme,
+          width,
+          laneY: (lane) => this.laneY(lane),
+          xOf: this.pixels(),
+        });
+      }
+    }
+    if (this.brushed) this.drawBrush(ctx, bottom);
+  }
+
+  drawBrush(ctx, bottom) {
+    const [from, to] = this.brushed;
+    const left = Math.max(LEFT, this.xAt(from));
+    ctx.fillStyle = this.theme.accent;
+    ctx.globalAlpha = 0.16;
+    ctx.fillRect(left, TOP, this.xAt(to) - left, bottom - TOP);
+    ctx.globalAlpha = 1;
+    this.frame.showTip(
+      this.xAt(to),
+      TOP,
+      aboutStretch(this, this.axis.mode === "time" ? [from, to] : this.timesOf([from, to])),
+    );
+  }
+
+  /** The key numbers. @returns {[string, string][]} */
+  numbers(total, workers, mean) {
+    const { failures } = this.data;
+    return [
+      ["operations", count(total)],
+      ["lanes", this.folded ? `${workers.length} of ${workers.length + this.folded}` : `${workers.length}`],
+      ["busy", percent(mean)],
+      ...(failures ? [["failed", count(failures)]] : []),
+      ...(this.data.loaded < 1 ? [["loading", percent(this.data.loaded)]] : []),
+    ];
+  }
+
+  /** Numbers in the head, in the legend, and for tests in data attributes. */
+  tell(shares, used, painted) {
+    const { data, theme } = this;
+    const workers = this.lanes.filter((lane) => used[lane] > 0);
+    const mean = workers.length
+      ? workers.reduce((sum, lane) => sum + Math.min(1, shares[lane]), 0) / workers.length
+      : 0;
+    const total = data.ops.n + data.ops.gone + data.skipped;
+    this.frame.setNumbers(this.numbers(total, workers, mean));
+    const { colour } = this;
+    this.frame.setSource(sourceOf(data.header));
+    this.colourings.show(colour);
+    const numbers = colour === "layer" ? data.layerNumber : data.operatorNumber;
+    const names =
+      colour === "phase"
+        ? PHASES.map((name, i) => [name, theme.phase[i]])
+        : [...numbers]
+            .slice(0, 12)
+            .map(([string, i]) => [
+              data.strings[string] || `no ${colour}`,
+              theme.layer[i % theme.layer.length],
+            ]);
+    this.frame.setLegend([...names, ["knob turned", theme.mark, "dash"]]);
+    Object.assign(this.frame.root.dataset, {
+      lanes: this.lanes.map((lane) => data.lanes[lane]).join("|"),
+      activeLanes: workers.map((lane) => data.lanes[lane]).join("|"),
+      axis: this.axis.mode,
+      colour,
+      folded: this.folded,
+      operations: total,
+      selected: data.store.op,
+      boxes: painted.boxes,
+      shades: painted.shades,
+      marks: data.marks.length,
+      loaded: data.loaded,
+    });
+  }
+}
