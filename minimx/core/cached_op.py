@@ -276,7 +276,7 @@ def _record(
     tape.drop_null_grads(inputs)
     saved: list[Any] = [(call, -1 - op.visible)]
     saved += [(x, position) for position, x in enumerate(inputs)]
-    node = tape.Node(
+    node = tape.TapeNode(
         op,
         [x._entry for x in inputs],
         tuple([x.spec for x in inputs]),

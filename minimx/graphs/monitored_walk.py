@@ -40,8 +40,8 @@ class Calls:
 
     def __init__(self) -> None:
         self.turn: dict[Node, int] = {}
-        self.inputs: list[list[tuple[tape.Entry | None, Spec]]] = []
-        self.place_of: dict[Entry, tape.Entry] = {}
+        self.inputs: list[list[tuple[tape.TapeEntry | None, Spec]]] = []
+        self.place_of: dict[Entry, tape.TapeEntry] = {}
         self._last: list[int] = []
 
     def note(
@@ -57,7 +57,7 @@ class Calls:
         self.inputs.append([(x._entry, x.spec) for x in inputs])
         self._last.append(max([0, *self._last[-1:], *numbers]))
 
-    def turn_of(self, call: tape.Node) -> int:
+    def turn_of(self, call: tape.TapeNode) -> int:
         """The turn of the node that a call belongs to."""
         return bisect_left(self._last, call.number)
 
@@ -90,10 +90,10 @@ class MonitoredWalk(Pending):
         self._at = len(calls.inputs)
         # What outputs begin with, what turns sent to whom, and what met where.
         self._heads: dict[int, Any] = {}
-        self._sent: dict[int, list[tuple[tape.Entry, Any]]] = {}
-        self._met: dict[tape.Entry, list[Any]] = {}
+        self._sent: dict[int, list[tuple[tape.TapeEntry, Any]]] = {}
+        self._met: dict[tape.TapeEntry, list[Any]] = {}
 
-    def add(self, entry: tape.Entry, gradient: Any) -> None:
+    def add(self, entry: tape.TapeEntry, gradient: Any) -> None:
         """Take down who sends what to whom."""
         super().add(entry, gradient)
         if self._starts:
@@ -101,7 +101,7 @@ class MonitoredWalk(Pending):
         else:
             self._sent.setdefault(self._at, []).append((entry, gradient))
 
-    def taken(self, node: tape.Node) -> tuple[tape.Node, list[Any]]:
+    def taken(self, node: tape.TapeNode) -> tuple[tape.TapeNode, list[Any]]:
         """Tell what has been computed until now."""
         self._tell(self._calls.turn_of(node))
         for index, values in enumerate(self.arrived[node]):
@@ -171,7 +171,7 @@ class MonitoredWalk(Pending):
         return there[0] if len(there) == 1 else bind(lookup("add_n").of(), *there)
 
 
-def _spec(place: tape.Entry) -> Spec:
+def _spec(place: tape.TapeEntry) -> Spec:
     """What the value at a place on the tape looks like."""
     node, index = place
     return node.grad.spec if isinstance(node, Leaf) else node.outs[index]

@@ -414,7 +414,7 @@ def _record(
     entries += [None] * len(op.states)
     call = _Call(op, worker, kept)
     in_specs, out_specs = (tuple(x.spec for x in part) for part in (inputs, outs))
-    node = autograd.Node(call, entries, in_specs, out_specs, saved, 0)
+    node = autograd.TapeNode(call, entries, in_specs, out_specs, saved, 0)
     for index, x in enumerate(outs):
         x._entry = (node, index)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minimx.core.autograd import tape
-from minimx.core.autograd.tape import Entry, Leaf, Node
+from minimx.core.autograd.tape import Leaf, TapeEntry, TapeNode
 from minimx.core.engine.origin import Origin, capture
 from minimx.core.ops.registry import Op, Value
 from minimx.core.ops.spec import Spec
@@ -105,7 +105,7 @@ class Watch:
         # The call that each walk has come to; a walk may run inside another one.
         self._current_calls: list[int] = [0]
         # Calls that keep something, to be noted when nothing refers to them any more.
-        self._alive: dict[int, weakref.ref[Node]] = {}
+        self._alive: dict[int, weakref.ref[TapeNode]] = {}
 
     def __enter__(self) -> Watch:
         self._thread = threading.get_ident()
@@ -126,7 +126,7 @@ class Watch:
 
     # -- what the tape tells ----------------------------------------------------------
 
-    def recorded(self, node: Node) -> None:
+    def recorded(self, node: TapeNode) -> None:
         """See `minimx.core.autograd.tape.Watcher`, as for what follows."""
         if not self._listens:
             return
@@ -158,7 +158,7 @@ class Watch:
             self._current_calls.append(0)
             self._note("begin")
 
-    def arrived(self, entry: Entry, gradient: Value | None) -> None:
+    def arrived(self, entry: TapeEntry, gradient: Value | None) -> None:
         """A gradient came."""
         if not self._listens:
             return
@@ -171,13 +171,13 @@ class Watch:
                 nbytes = chunk.nbytes
         self._note("arrive", at, block, nbytes)
 
-    def visited(self, node: Node) -> None:
+    def visited(self, node: TapeNode) -> None:
         """A call's turn."""
         if self._listens:
             self._current_calls[-1] = self._numbers.get(node.number, 0)
             self._note("visit", self._current_calls[-1])
 
-    def left(self, node: Node) -> None:
+    def left(self, node: TapeNode) -> None:
         """A call was walked past."""
         if self._listens:
             at = self._current_calls[-1]
@@ -212,7 +212,7 @@ class Watch:
         sender = self._current_calls[-1] if kind == "arrive" else 0
         self.events.append(Event(kind, at, sender, block, nbytes))
 
-    def _met(self, entry: Entry, user: int, name: str) -> int:
+    def _met(self, entry: TapeEntry, user: int, name: str) -> int:
         """The number of what an input comes from; variables are met here."""
         node = entry[0]
         if isinstance(node, Leaf) and id(node) not in self._leaves:
@@ -221,9 +221,9 @@ class Watch:
             self._leaves[id(node)] = (len(self.variables), node)
         return self._place(entry)
 
-    def _place(self, entry: Entry) -> int:
+    def _place(self, entry: TapeEntry) -> int:
         node = entry[0]
-        if isinstance(node, Node):
+        if isinstance(node, TapeNode):
             return self._numbers.get(node.number, 0)
         return -self._leaves.get(id(node), (0, node))[0]
 
@@ -241,7 +241,7 @@ def _memory(value: Any) -> Sequence[Any]:
     return value.blocks() if chunk is None else [chunk]
 
 
-def _names(node: Node) -> tuple[str, ...]:
+def _names(node: TapeNode) -> tuple[str, ...]:
     """What the operator calls its inputs."""
     count = len(node.inputs or ())
     if not node.op.variadic and len(node.op.inputs) == count:
@@ -249,7 +249,7 @@ def _names(node: Node) -> tuple[str, ...]:
     return tuple(f"data{k}" for k in range(count))
 
 
-def _output(node: Node, place: int) -> str:
+def _output(node: TapeNode, place: int) -> str:
     index = -1 - place
     if index >= node.op.visible:
         return "values"

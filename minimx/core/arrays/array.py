@@ -52,7 +52,7 @@ class NDArray(Arithmetic, Methods):
         self.spec = spec
         self.offset = offset  # bytes from the start of the chunk
         self._view: Any = None
-        self._entry: autograd.Entry | None = None
+        self._entry: autograd.TapeEntry | None = None
         self._grad: NDArray | None = None
         self._fresh = False
 

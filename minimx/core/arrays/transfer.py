@@ -125,7 +125,7 @@ def copy_recorded(source: NDArray, target: NDArray) -> None:
     if autograd.state.recording and source._entry is not None:
         op = _Move(source.context)
         ins, outs = (source.spec,), (target.spec,)
-        node = autograd.Node(op, [source._entry], ins, outs, [], 0)
+        node = autograd.TapeNode(op, [source._entry], ins, outs, [], 0)
         target._entry = (node, 0)
 
 

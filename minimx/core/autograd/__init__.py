@@ -27,13 +27,16 @@ from minimx.core.autograd.modes import (
 )
 from minimx.core.autograd.tape import (
     GRAD_REQS,
-    Entry,
     Leaf,
-    Node,
+    TapeEntry,
+    TapeNode,
     mark_variables,
     record_call,
 )
 from minimx.core.autograd.walk import backward, grad
+
+# As they were called before there were graphs, whose nodes and entries are others.
+Node, Entry = TapeNode, TapeEntry
 
 __all__ = [
     "GRAD_REQS",
@@ -41,6 +44,8 @@ __all__ = [
     "Function",
     "Leaf",
     "Node",
+    "TapeEntry",
+    "TapeNode",
     "backward",
     "get_symbol",
     "grad",

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minimx.core.autograd.modes import pause, state
-from minimx.core.autograd.tape import Leaf, Node
+from minimx.core.autograd.tape import Leaf, TapeNode
 from minimx.core.errors import GradientError
 from minimx.core.ops.registry import GradContext, Op, Value
 
@@ -65,7 +65,7 @@ def once_differentiable(
         # An entry of its own: it has no gradient, but it leads the walk here.
         nowhere = (Leaf(None, "null"), 0)
         specs = tuple(g.spec for g in made)
-        node = Node(_Once(whose, len(made)), [nowhere], specs[:1], specs, [], 0)
+        node = TapeNode(_Once(whose, len(made)), [nowhere], specs[:1], specs, [], 0)
         for index, gradient in enumerate(made):
             gradient._entry = (node, index)
     return found
@@ -173,7 +173,7 @@ class Function:
                 # From here on only the tape keeps them.
                 mine, self._mine = self._mine, None
                 kept: list[Value] = [] if mine is None else [(mine, -1 - len(outs))]
-                node = Node(op, entries, ins, tuple(o.spec for o in outs), kept, 0)
+                node = TapeNode(op, entries, ins, tuple(o.spec for o in outs), kept, 0)
                 for index, out in enumerate(outs):
                     out._entry = (node, index)
         return outs[0] if single else outs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minimx.core.autograd.modes import state
-from minimx.core.autograd.tape import Node
+from minimx.core.autograd.tape import TapeNode
 from minimx.core.autograd.walk import Pending, run_backward, sum_of, walking
 from minimx.core.ops.registry import GradContext, Op, Value
 
@@ -28,12 +28,12 @@ def gradients_through(
     the gradients of its outputs, None where none arrives. wants: for which inputs a
     gradient is returned; the others get None. For the `grad` of an operator.
     """
-    cuts: dict[int, Node] = {}
+    cuts: dict[int, TapeNode] = {}
     values = [x._alias() for x in inputs]
     for k, (x, value) in enumerate(zip(inputs, values, strict=True)):
         if wants[k] and x._entry is not None:
             spec = (x.spec,)
-            cuts[k] = Node(_SubgraphInput(), [x._entry], spec, spec, [], 0)
+            cuts[k] = TapeNode(_SubgraphInput(), [x._entry], spec, spec, [], 0)
             value._entry = (cuts[k], 0)
     heads = list(forward(values))
     pairs = [

@@ -2,10 +2,10 @@
 
     x.attach_grad()             x._entry = (Leaf, 0)
     with autograd.record():
-        y = x * x               y._entry = (Node #1, 0)   mul, inputs [Leaf, Leaf]
-        z = y.sum()             z._entry = (Node #2, 0)   sum, inputs [Node #1]
+        y = x * x               y._entry = (TapeNode #1, 0)   mul, inputs [Leaf, Leaf]
+        z = y.sum()             z._entry = (TapeNode #2, 0)   sum, inputs [TapeNode #1]
 
-A recorded call is a `Node`: the operator, where its inputs came from, and the few
+A recorded call is a `TapeNode`: the operator, where its inputs came from, and the few
 values its gradient rule asked to keep (`Op.saves`: here x, for y). Each array has an
 entry: which output of which node it is; None means that no gradient can reach it. In
 PyTorch a node is a `grad_fn`, a leaf an `AccumulateGrad`, an entry an edge; in MXNet
@@ -51,7 +51,7 @@ class Leaf:
         self.consumed = 0  # and is never used up
 
 
-class Node:
+class TapeNode:
     """One recorded call.
 
     op: the operator with its settings. inputs: for each input the entry it came from,
@@ -71,7 +71,7 @@ class Node:
     def __init__(
         self,
         op: Op,
-        inputs: list[Entry | None],
+        inputs: list[TapeEntry | None],
         ins: tuple[Spec, ...],
         outs: tuple[Spec, ...],
         saved: list[Value],
@@ -79,7 +79,7 @@ class Node:
     ) -> None:
         self.op = op
         self.flows = op.differentiable
-        self.inputs: list[Entry | None] | None = inputs
+        self.inputs: list[TapeEntry | None] | None = inputs
         self.ins = ins
         self.outs = outs
         self.saved = saved
@@ -101,7 +101,7 @@ class Node:
 
 
 #: Which output of which node an array is; a leaf has only output 0.
-Entry = tuple[Node | Leaf, int]
+TapeEntry = tuple[TapeNode | Leaf, int]
 
 
 def record_call(
@@ -110,7 +110,7 @@ def record_call(
     """Write a call on the tape, if any of its inputs leads to a variable.
 
     inputs, outs: the arrays of the call; visible outputs get an `_entry`. plan: that of
-    the call, whose `outs` are specs. op_id: as in `Node`.
+    the call, whose `outs` are specs. op_id: as in `TapeNode`.
     """
     entries = [value._entry for value in inputs]
     outside = entries.count(None)
@@ -120,7 +120,7 @@ def record_call(
         return
     saves = op.saves if op.differentiable else ()
     saved = [_saved(name, op, inputs, outs) for name in saves]
-    node = Node(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
+    node = TapeNode(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
 
@@ -185,22 +185,22 @@ def mark_variables(
 class Watcher(Protocol):
     """What is notified of recorded calls and of walks; see `tools/tape_watch.py`."""
 
-    def recorded(self, node: Node) -> None:
+    def recorded(self, node: TapeNode) -> None:
         """A call was written on the tape."""
 
     def begun(self) -> None:
         """A walk begins, perhaps inside another one."""
 
-    def arrived(self, entry: Entry, gradient: Value | None) -> None:
+    def arrived(self, entry: TapeEntry, gradient: Value | None) -> None:
         """A gradient was added to an output of a call or to a variable.
 
         gradient: of the shape of that output; None is zeros, which are not computed.
         """
 
-    def visited(self, node: Node) -> None:
+    def visited(self, node: TapeNode) -> None:
         """All gradients of a call are summed, and its rule is about to be applied."""
 
-    def left(self, node: Node) -> None:
+    def left(self, node: TapeNode) -> None:
         """A call was walked past; what it kept is gone, unless the tape stays."""
 
     def ended(self) -> None:

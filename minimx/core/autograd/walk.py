@@ -33,7 +33,7 @@ from typing import Any, cast
 from minimx.core import engine
 from minimx.core.autograd import tape
 from minimx.core.autograd.modes import state
-from minimx.core.autograd.tape import Entry, Leaf, Node
+from minimx.core.autograd.tape import Leaf, TapeEntry, TapeNode
 from minimx.core.engine.origin import capture
 from minimx.core.errors import GradientError
 from minimx.core.events import attribute, attribution
@@ -194,7 +194,7 @@ def run_backward(
         if _is_zero(node, douts):
             for entry in node.inputs or ():
                 if _needs_grad(entry, node):
-                    pending.add(cast(Entry, entry), None)
+                    pending.add(cast(TapeEntry, entry), None)
         else:
             _apply_rule(node, douts, pending, create_graph)
             if not pending.retain:
@@ -204,7 +204,7 @@ def run_backward(
 
 
 def _apply_rule(
-    node: Node, douts: list[Value | None], pending: Pending, create_graph: bool
+    node: TapeNode, douts: list[Value | None], pending: Pending, create_graph: bool
 ) -> None:
     """Apply one node's rule and pass the gradients on to where its inputs came from.
 
@@ -224,7 +224,7 @@ def _apply_rule(
     # A gradient that would be lost at the next node need not be computed.
     wants = tuple(
         [
-            needed and cast(Entry, entry)[0].flows
+            needed and cast(TapeEntry, entry)[0].flows
             for needed, entry in zip(needs, inputs, strict=True)
         ]
     )
@@ -248,7 +248,7 @@ def _apply_rule(
         gradient = gradients[k] if wants[k] else None
         if create_graph and gradient is not None and gradient._entry is None:
             gradient = _constant(gradient, node)
-        pending.add(cast(Entry, inputs[k]), gradient)
+        pending.add(cast(TapeEntry, inputs[k]), gradient)
 
 
 class Pending:
@@ -260,18 +260,18 @@ class Pending:
     """
 
     def __init__(
-        self, retain: bool, store: bool = False, stops: Sequence[Node] = ()
+        self, retain: bool, store: bool = False, stops: Sequence[TapeNode] = ()
     ) -> None:
         self.retain = retain
         self.store = store
         self.stops = set(stops)
         self.watch = tape.watching
         # {node: for each of its outputs, the gradients that arrived there}
-        self.arrived: dict[Node | Leaf, list[list[Value]]] = {}
+        self.arrived: dict[TapeNode | Leaf, list[list[Value]]] = {}
         # The nodes in `arrived`, the largest number first; leaves wait for the end.
-        self._heap: list[tuple[int, Node]] = []
+        self._heap: list[tuple[int, TapeNode]] = []
 
-    def add(self, entry: Entry, gradient: Value | None) -> None:
+    def add(self, entry: TapeEntry, gradient: Value | None) -> None:
         """Note a gradient; None is one of zeros, which is not computed.
 
         entry: the output of a node, or the leaf, that it belongs to; gradient: an array
@@ -284,12 +284,12 @@ class Pending:
         if lists is None:
             count = 1 if isinstance(node, Leaf) else node.op.visible
             lists = self.arrived[node] = [[] for _ in range(count)]
-            if isinstance(node, Node) and node not in self.stops:
+            if isinstance(node, TapeNode) and node not in self.stops:
                 heapq.heappush(self._heap, (-node.number, node))
         if gradient is not None:
             lists[index].append(gradient)
 
-    def pop(self) -> tuple[Node, list[Value | None]] | None:
+    def pop(self) -> tuple[TapeNode, list[Value | None]] | None:
         """The next call and the sum of what arrived at each of its outputs.
 
         It is the one that was recorded last: its users were recorded later, and have
@@ -299,15 +299,15 @@ class Pending:
             return None
         return self.taken(heapq.heappop(self._heap)[1])
 
-    def taken(self, node: Node) -> tuple[Node, list[Value | None]]:
+    def taken(self, node: TapeNode) -> tuple[TapeNode, list[Value | None]]:
         """A call that does not wait any longer, and its gradients."""
         if self.watch is not None:
             self.watch.visited(node)
         return node, [sum_of(values) for values in self.arrived.pop(node)]
 
-    def waiting(self) -> list[Node]:
+    def waiting(self) -> list[TapeNode]:
         """The calls that some gradient has reached, in the order of arrival."""
-        return [node for node in self.arrived if isinstance(node, Node)]
+        return [node for node in self.arrived if isinstance(node, TapeNode)]
 
     def leaves(self) -> dict[Leaf, Value | None]:
         """The sum of what arrived at each variable."""
@@ -315,7 +315,7 @@ class Pending:
             cast(Leaf, leaf): sum_of(lists[0]) for leaf, lists in self.arrived.items()
         }
 
-    def targets(self, node: Node, wants: Sequence[bool]) -> list[Value | None]:
+    def targets(self, node: TapeNode, wants: Sequence[bool]) -> list[Value | None]:
         """For each input, the array that its gradient may be written to directly.
 
         That is the gradient of a variable with grad_req="write" at which nothing has
@@ -391,7 +391,7 @@ def _differentiable(head: Value) -> bool:
     return bool(head._entry[0].flows)
 
 
-def _needs_grad(entry: Entry | None, user: Node) -> bool:
+def _needs_grad(entry: TapeEntry | None, user: TapeNode) -> bool:
     """Whether gradients flow from a call to one of its inputs.
 
     An array whose tape was walked is a constant to the calls recorded after that, such
@@ -400,14 +400,14 @@ def _needs_grad(entry: Entry | None, user: Node) -> bool:
     return entry is not None and not 0 < entry[0].consumed < user.number
 
 
-def _is_zero(node: Node, douts: list[Value | None]) -> bool:
+def _is_zero(node: TapeNode, douts: list[Value | None]) -> bool:
     """Whether all that flows on from a call is zero: through `argmax` or `x > 0`."""
     if node.flows and douts[0] is not None:  # nearly always
         return False
     return not node.flows or all(dout is None for dout in douts)
 
 
-def _restore(node: Node, value: Value, position: int, create_graph: bool) -> Value:
+def _restore(node: TapeNode, value: Value, position: int, create_graph: bool) -> Value:
     """A saved value; with create_graph, one that still knows where it came from.
 
     position: that of the input, or -1 - that of the output, as `tape._saved` counts.
@@ -463,10 +463,10 @@ class _Constant(Op):
         return [dout._zeros_like_spec(spec) if want else None for spec, want in pairs]
 
 
-def _constant(gradient: Value, node: Node) -> Value:
+def _constant(gradient: Value, node: TapeNode) -> Value:
     """A gradient that does not depend on the inputs of its node, tied to them."""
     tied = gradient._alias()
     assert node.inputs is not None
-    made = Node(_Constant(), node.inputs, node.ins, (gradient.spec,), [], 0)
+    made = TapeNode(_Constant(), node.inputs, node.ins, (gradient.spec,), [], 0)
     tied._entry = (made, 0)
     return tied
