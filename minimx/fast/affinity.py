@@ -4,10 +4,10 @@
 
 A *place* is the set of logical processors on which a thread may run. `compact` puts
 neighbouring threads close together, `scatter` far apart, `balanced` gives every core
-its share of neighbours, `explicit` follows `proclist`, `none` binds nobody. `permute`
-moves so many of the innermost levels (hyper-thread, core) to the front of the order, so
-that `compact,1` fills all cores before it uses a second hyper-thread. `offset` skips
-the first places. With granularity=fine a place is one logical processor, with core all
+its share of neighbours, `explicit` follows `proclist`, `none` binds no thread.
+`permute` moves so many of the innermost levels (hyper-thread, core) to the front of the
+order, so that `compact,1` fills all cores before it uses a second hyper-thread.
+`offset` skips the first places. With granularity=fine a place is one logical processor, with core all
 those of its core.
 
 This is pure: a machine and a text in, places out.

@@ -72,7 +72,7 @@ def clip_global_norm(
     """Scale arrays in place so that their norm, taken together, is at most `max_norm`.
 
     Returns the norm before: a number, or an array of one if `check_isfinite` is false
-    (then nobody has to wait for it).
+    (then the caller need not wait for it).
     """
     if not arrays:
         raise ArgumentError("clip_global_norm: the list of arrays is empty.")
@@ -198,7 +198,7 @@ def _fetch(url: str, target: Path, retries: int, verify_ssl: bool) -> None:
         except OSError as reason:  # URLError and timeouts are OSErrors
             why: Any = getattr(reason, "reason", reason)
             permanent = url.startswith("file:")
-            if isinstance(reason, urllib.error.HTTPError):  # somebody answered
+            if isinstance(reason, urllib.error.HTTPError):  # the server answered
                 why = f"{reason.code} {why}"
                 permanent = reason.code < 500
                 reason.close()

@@ -173,7 +173,7 @@ class _Casting:
     def _fits(
         self, node: Node, kinds: Sequence[DType | None]
     ) -> Callable[[], bool] | None:
-        """Whether an operator takes inputs of just these types; None: nobody can tell.
+        """Whether an operator takes inputs of just these types; None: unknown.
 
         Inputs of several types were there before if it takes them. If parameters stand
         beside the data, and nothing that was computed, they follow the data.

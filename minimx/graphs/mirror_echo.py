@@ -6,7 +6,7 @@ better kept as the sum. The nodes in question are taken in regions, as far as th
 together; a region is trimmed from the side of its inputs, as long as storing the
 outputs of a group is no worse than storing what it is computed from.
 
-MXNet has this algorithm in its source since 1.6, and nobody who calls it.
+MXNet has this algorithm in its source since 1.6, but never calls it.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class MonitoredWalk(Pending):
     the gradients of variables will be added; as in MXNet the sum is shown. like: an
     array of the kind that gradients are.
 
-    A gradient that nobody asked for is not computed, and shown as zeros.
+    A gradient that was not asked for is not computed, and shown as zeros.
     """
 
     def __init__(

@@ -143,7 +143,7 @@ class DataIter:
         return None
 
     def getindex(self) -> Any:
-        """Which examples are in the batch; None if nobody counts."""
+        """Which examples are in the batch; None if they are not counted."""
         return None
 
     def getpad(self) -> int | None:

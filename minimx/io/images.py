@@ -268,7 +268,7 @@ class ImageRecordIter(MXDataIter):
             new(Spec.of(desc.shape, resolve(desc.dtype)), cpu(), type(self).__name__)
             for desc in (self.provide_data[0], self.provide_label[0])
         ]
-        # Nobody else can know the new arrays yet: they are filled without the engine.
+        # No other code can have the new arrays yet: they are filled without the engine.
         data, label = (one.view() for one in arrays)
         ids = np.zeros(len(batch.rows), np.uint64)
         first = next(self._places) * self.batch_size
@@ -329,7 +329,7 @@ class _OnItsWay:
     futures: list[Future[None]]
 
     def cancel(self) -> None:
-        """Let those that have not begun never begin; nobody misses the others.
+        """Let those that have not begun never begin; no caller waits for the others.
 
         Waiting for them would be a trap: Python may collect an iterator, and so end its
         generator, in the very thread that is filling.

@@ -430,5 +430,5 @@ class _Importer:
             elif key in held:
                 rows.append((t, op, free, key[0], *held.pop(key)))
             else:
-                self.found.left_out["returns of memory lent before the trace"] += 1
+                self.found.left_out["frees of memory allocated before the trace"] += 1
         return rows

@@ -4,7 +4,7 @@
     pointwise.kernel(...)         loops made from a formula, see `pointwise`
     warm_up()                     compile everything now, for later programs
 
-Nobody imports numba before the first kernel is needed.
+numba is not imported before the first kernel is needed.
 """
 
 from __future__ import annotations

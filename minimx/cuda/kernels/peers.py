@@ -11,7 +11,7 @@ from minimx.core.drivers.links import PCIE, Link
 from minimx.core.knobs import knobs
 from minimx.cuda.kernels import native
 
-# Somebody else in this process was here first: CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED.
+# Another library enabled it before: CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED.
 ALREADY: Final = 704
 
 _known: dict[tuple[Device, Device], bool] = {}

@@ -89,7 +89,7 @@ def _weight_block(
 def weight_cut(
     dout: Any, data: Any, dweight: Any, buffers: Any, at: Any, low: Any
 ) -> None:
-    """Blocks of channels, dealt to `pieces`: nobody else adds to their gradient."""
+    """Blocks of channels, dealt to `pieces`: no other piece adds to their gradient."""
     blocks = -(-(at.channels // at.groups) // low.cut)
     items = at.groups * blocks
     for piece in prange(low.pieces):

@@ -8,7 +8,7 @@ outputs, as in MXNet:
     that takes it, and further ones that take it are merged into that one. If there is
     none, it starts a group.
 
-    A group takes nobody who depends on it by a detour, for then the detour would wait
+    A group takes no node that depends on it by a detour, for then the detour would wait
     for the group and the group for the detour. So each node carries the groups that it
     must not join: those its inputs carry, and those it looks at from outside.
 
@@ -254,7 +254,7 @@ class _Contraction:
         self.made: dict[Node, Sequence[Entry]] = {}
         self.order: list[Node] = []
         self.names: dict[str, int] = {}
-        #: What somebody outside its group needs.
+        #: What nodes outside its group need.
         self.wanted = set(graph.outputs)
         for node in graph:
             mine = self.group.get(node)

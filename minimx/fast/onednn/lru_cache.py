@@ -5,7 +5,7 @@
     cache.keep_at_most(most)         drops at once what is too many
     cache.counts()                   kept, hits, misses, dropped
 
-When one too many is kept, the one that nobody took for longest goes. A program that
+When one too many is kept, the least recently used one goes. A program that
 meets more shapes in turn than are kept therefore never finds one again: with a bound of
 2, the shapes A B C A B C … are six misses, as every one is dropped just before its use.
 """
@@ -45,8 +45,8 @@ class LruCache(Generic[T]):
     def take(self, key: Hashable, make: Callable[[], T]) -> T:
         """What is kept under `key`; made first, if it is not there.
 
-        Two threads that miss the same key at once both make it, and one is kept: nobody
-        else has to wait meanwhile.
+        Two threads that miss the same key at once both make it, and one is kept: no
+        other thread waits meanwhile.
         """
         with self._lock:
             if key in self._kept:

@@ -79,7 +79,7 @@ def send(pipe: Connection, message: Any) -> None:
 
 
 def receive(pipe: Connection) -> Any:
-    """The next message. Raises EOFError if nobody is left to send one."""
+    """The next message. Raises EOFError if no process is left to send one."""
     content = pipe.recv_bytes()
     count = int.from_bytes(content[:4], "little")
     descriptors: list[int | None] = []

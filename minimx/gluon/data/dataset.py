@@ -226,7 +226,7 @@ def _take(source: Any, rows: Any) -> NDArray:
 
         return as_np_if_set(from_numpy_copy(source[rows], where, NDArray))  # type: ignore[no-any-return]
     out = new(spec, where, "DataLoader")
-    # Nobody else can know the new array yet, so it is filled without the engine; "wrap"
+    # No other code has the new array yet, so it is filled without the engine; "wrap"
     # lets NumPy write there directly, and negative numbers count from the end.
     np.take(source, rows, axis=0, out=out.view(), mode="wrap")
     return as_np_if_set(out)  # type: ignore[no-any-return]

@@ -74,7 +74,7 @@ def run(pipe: Connection, make: Callable[[Sequence[int]], Any], parent: int) -> 
         try:
             channel.send(pipe, (order.number, answer))
         except OSError:
-            return  # nobody listens any more
+            return  # the parent process is gone
         except Exception as error:
             channel.send(pipe, (order.number, _failure(error)))
 

@@ -149,7 +149,7 @@ class Watch:
         self.best = -self.sign * math.inf if baseline is None else baseline
 
     def value(self) -> float | None:
-        """What the metric says; None, with a warning, if nobody updates it."""
+        """What the metric says; None, with a warning, if no handler updates it."""
         name, value = self.monitor.get()
         if not math.isnan(value):
             return float(value)
