@@ -1,0 +1,41 @@
+"""Small keys travel together: one message for a bucket instead of one for each key.
+
+A message costs its latency, however small it is. The troubleshooting guide names
+`MXNET_KVSTORE_REDUCE_BUCKET_SIZE` for this; no version of MXNet has read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+
+class Sized(NamedTuple):
+    """A key with what decides whether it may share a bucket.
+
+    kind: keys of one kind share: the element type, the devices. nbytes: of its array.
+    """
+
+    key: Hashable
+    nbytes: int
+    kind: Hashable = None
+
+
+def plan_buckets(keys: Sequence[Sized], limit: int) -> list[list[Hashable]]:
+    """Keys in order, as many to a bucket as fit.
+
+    limit: bytes of a bucket; a larger key has one of its own, and 0 gives each its own.
+
+    >>> plan_buckets([Sized("a", 4), Sized("b", 4), Sized("c", 9), Sized("d", 1)], 8)
+    [['a', 'b'], ['c'], ['d']]
+    """
+    found: list[list[Hashable]] = []
+    filled, kind = 0, None
+    for key in keys:
+        if found and key.kind == kind and filled + key.nbytes <= limit:
+            found[-1].append(key.key)
+            filled += key.nbytes
+        else:
+            found.append([key.key])
+            filled, kind = key.nbytes, key.kind
+    return found
