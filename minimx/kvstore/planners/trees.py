@@ -7,8 +7,8 @@ Each device is the root of a tree of its own. In a tree with the levels
     0 2 4 6
     0 3 2 1 4 7 6 5
 
-neighbours of a level are a pair (parent, child), and the child sends to the parent: in
-the last level 3 sends to 0, 1 to 2, 7 to 4, 5 to 6; then 2 to 0 and 6 to 4; then 4 to 0.
+neighbours of a level are a pair (parent, child), and the child sends to the parent. In
+the last level 3 sends to 0, 1 to 2, 7 to 4, 5 to 6; then 2 to 0, 6 to 4; then 4 to 0.
 A device that has nothing to send is paired with itself.
 
 After each tree the links that it uses lose weight, so that the next tree prefers others
@@ -87,7 +87,8 @@ def all_trees(
 def link_weights(ranks: Sequence[Sequence[int]]) -> Any:
     """Weights to plan with, float32 (n, n).
 
-    ranks: MXNet's matrix, 1 for PCI Express, 2 and more for NVLink. If NVLinks join all devices, PCI Express is left out (0), else it is a last resort
+    ranks: MXNet's matrix, 1 for PCI Express, 2 and more for NVLink. If
+    NVLinks join all devices, PCI Express is left out (0), else it is a last resort
     (1 / n).
 
     >>> link_weights([[0, 1], [1, 0]]).tolist()
