@@ -214,12 +214,18 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
             if gone and device not in _outgrown:
                 drivers.forget(device)
 
-    with _opening:
-        doomed = {
+    def concerned() -> dict[Device, Pool]:
+        return {
             device: pool
             for device, pool in (*_pools.items(), *_outgrown.items())
             if device.device_type == "gpu" and device.device_id >= kept
         }
+
+    # Not inside the lock: operations that end may have to open a pool before.
+    if any(pool.in_use() for pool in concerned().values()):
+        _settle()
+    with _opening:
+        doomed = concerned()
         for pool in doomed.values():
             _demand_empty(pool, name, when_empty)
         _close(doomed)
@@ -254,8 +260,6 @@ def _settle() -> None:
 
 def _demand_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
     """Raise `KnobBusy` if arrays live in a pool."""
-    if pool.in_use():
-        _settle()
     if live := pool.in_use():
         size = human(sum(block.requested for block in live))
         raise KnobBusy(

@@ -7,21 +7,23 @@ A message costs its latency, however small it is. The troubleshooting guide name
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
+
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
-class Sized(NamedTuple):
+class Sized(NamedTuple, Generic[KeyT]):
     """A key with what decides whether it may share a bucket.
 
     kind: keys of one kind share: the element type, the devices. nbytes: of its array.
     """
 
-    key: Hashable
+    key: KeyT
     nbytes: int
     kind: Hashable = None
 
 
-def plan_buckets(keys: Sequence[Sized], limit: int) -> list[list[Hashable]]:
+def plan_buckets(keys: Sequence[Sized[KeyT]], limit: int) -> list[list[KeyT]]:
     """Keys in order, as many to a bucket as fit.
 
     limit: bytes of a bucket; a larger key has one of its own, and 0 gives each its own.
@@ -29,8 +31,9 @@ def plan_buckets(keys: Sequence[Sized], limit: int) -> list[list[Hashable]]:
     >>> plan_buckets([Sized("a", 4), Sized("b", 4), Sized("c", 9), Sized("d", 1)], 8)
     [['a', 'b'], ['c'], ['d']]
     """
-    found: list[list[Hashable]] = []
-    filled, kind = 0, None
+    found: list[list[KeyT]] = []
+    filled = 0
+    kind: Hashable = None
     for key in keys:
         if found and key.kind == kind and filled + key.nbytes <= limit:
             found[-1].append(key.key)

@@ -45,6 +45,6 @@ def test_buckets_keep_the_order_and_the_limit(
     buckets = plan_buckets(sized, limit)
     assert [key for bucket in buckets for key in bucket] == list(range(len(keys)))
     for bucket in buckets:
-        size = sum(keys[key][0] for key in bucket)  # type: ignore[index]
+        size = sum(keys[key][0] for key in bucket)
         assert len(bucket) == 1 or size <= limit
-        assert len({keys[key][1] for key in bucket}) == 1  # type: ignore[index]
+        assert len({keys[key][1] for key in bucket}) == 1
