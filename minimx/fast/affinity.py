@@ -7,8 +7,8 @@ neighbouring threads close together, `scatter` far apart, `balanced` gives every
 its share of neighbours, `explicit` follows `proclist`, `none` binds no thread.
 `permute` moves so many of the innermost levels (hyper-thread, core) to the front of the
 order, so that `compact,1` fills all cores before it uses a second hyper-thread.
-`offset` skips the first places. With granularity=fine a place is one logical processor, with core all
-those of its core.
+`offset` skips the first places. With granularity=fine a place is one logical processor,
+with core all those of its core.
 
 This is pure: a machine and a text in, places out.
 """

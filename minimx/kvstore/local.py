@@ -7,7 +7,9 @@
 
 With an updater, `push` hands it the sum and the stored value, which it changes: then
 weights are stored, and gradients pushed. Keys are whole numbers or strings, not both.
-Where sums are made is decided in `minimx.kvstore.policy`.
+
+Who sends what to whom is planned in `minimx.kvstore.planners`, by devices, links and
+knobs; `execution` runs the plan. What is written here is what is stored.
 """
 
 from __future__ import annotations
@@ -25,8 +27,22 @@ from minimx.core.device import Context, cpu
 from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.core.events import attributed
 from minimx.core.files import write_whole
+from minimx.core.knobs import knobs
 from minimx.kvstore.base import OneWorkerStore, known_capability
+from minimx.kvstore.compression import Compression
+from minimx.kvstore.execution import (
+    add,
+    broadcast,
+    device_of,
+    gathered,
+    overwrite,
+    part,
+    reduce,
+)
+from minimx.kvstore.planners import flat, tree
+from minimx.kvstore.planners.steps import Piece, Plan
 from minimx.kvstore.policy import ON_DEVICES, plan_homes
+from minimx.kvstore.topology import trees_for
 from minimx.optimizer import Optimizer, Updater, get_updater
 
 Key = int | str
@@ -44,6 +60,10 @@ class KVStore(OneWorkerStore):
         self._stored: dict[Key, NDArray] = {}
         self._homes: dict[Key, Context] = {}
         self._updater: Any = None
+        self._compression: Compression | None = None
+        # Sums that are complete in pieces, each on another device, and of which nobody
+        # has asked for the whole: they are newer than what is stored.
+        self._pieces: dict[Key, tuple[list[Context], dict[Piece, NDArray]]] = {}
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -91,8 +111,14 @@ class KVStore(OneWorkerStore):
                 self._receive(one, values, priority)
 
     def _receive(self, key: Key, values: list[NDArray], priority: int) -> None:
+        devices = [value.context for value in values]
         with engine.urgent(priority):
-            total = self._sum(key, values)
+            with attributed(category="communication"):
+                pieces = self._reduced(key, values)
+                if self._updater is None and len(pieces) > 1:
+                    self._pieces[key] = devices, pieces
+                    return
+                total = gathered(pieces, self._home(key, devices))
             if self._updater is None:
                 kept = any(total is value for value in values)
                 self._stored[key] = total.copyto(total.context) if kept else total
@@ -101,14 +127,53 @@ class KVStore(OneWorkerStore):
         self._updater(key, total, stored)
         self._stored[key] = stored
 
-    def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
-        """The sum of values, at the key's home, in the order of the values."""
-        home = self._home(key, [value.context for value in values])
-        with attributed(category="communication"):
-            total, *others = (value.as_in_context(home) for value in values)
-            for other in others:
-                total = total + other
-        return total
+    def _reduced(self, key: Key, values: list[NDArray]) -> dict[Piece, NDArray]:
+        """The sum of the values of a key, in pieces where the plan completes them."""
+        if self._compression is not None and len(values) > 1:
+            home = self._home(key, [value.context for value in values])
+            return {Piece(): self._sum_of_packed(key, values, home)}
+        return reduce(self._plan(key, values), values)
+
+    def _sum_of_packed(self, key: Key, values: list[NDArray], home: Context) -> NDArray:
+        """Each device packs and sends; the home unpacks and adds."""
+        assert self._compression is not None
+        parts = []
+        for sender, value in enumerate(values):
+            packed = self._compression.pack(key, sender, value)
+            out = nd.empty(value.shape, ctx=home, dtype=value.dtype)
+            self._compression.unpack(packed.as_in_context(home), out)
+            parts.append(out)
+        return add(parts, on_host=not ON_DEVICES[self._kind])
+
+    def _plan(self, key: Key, arrays: list[NDArray]) -> Plan:
+        """Who sends what to whom, for arrays of a key on their devices."""
+        if not ON_DEVICES[self._kind]:
+            return flat.on_host(len(arrays))
+        devices = [array.context for array in arrays]
+        if self._takes_trees(arrays):
+            bound = int(knobs.MXNET_KVSTORE_TREE_ARRAY_BOUND)
+            rows, elements = arrays[0].shape[0], arrays[0].size
+            return tree.over_trees(trees_for(devices), rows, elements, bound)
+        return flat.on_device(len(arrays), devices.index(self._home(key, devices)))
+
+    def _takes_trees(self, arrays: list[NDArray]) -> bool:
+        """Whether sums of these arrays climb trees: dense ones, on different GPUs."""
+        devices = {array.context for array in arrays}
+        return (
+            bool(knobs.MXNET_KVSTORE_USETREE)
+            and 1 < len(devices) == len(arrays)
+            and all(device.device_type == "gpu" for device in devices)
+            and all(array.stype == "default" for array in arrays)
+            and self._compression is None
+        )
+
+    def _value(self, key: Key) -> NDArray:
+        """What is stored for a key, as one array."""
+        if key in self._pieces:
+            devices, pieces = self._pieces.pop(key)
+            with attributed(category="communication"):
+                self._stored[key] = gathered(pieces, self._home(key, devices))
+        return self._stored[key]
 
     def _home(self, key: Key, devices: list[Context]) -> Context:
         if not ON_DEVICES[self._kind]:
@@ -132,9 +197,33 @@ class KVStore(OneWorkerStore):
             self._check_fits(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
-                for target in outs:
-                    if target.stype == "default" or not ignore_sparse:
-                        _overwrite(target, self._stored[one])
+                self._send(
+                    one,
+                    [
+                        target
+                        for target in outs
+                        if target.stype == "default" or not ignore_sparse
+                    ],
+                )
+
+    def _send(self, key: Key, outs: list[NDArray]) -> None:
+        """Copy the value of a key into arrays, over trees where sums came over them."""
+        if not (outs and ON_DEVICES[self._kind] and self._takes_trees(outs)):
+            for target in outs:
+                overwrite(target, self._value(key))
+            return
+        plan = self._plan(key, outs)
+        devices, pieces = self._pieces.get(key, ([], {}))
+        if (
+            devices != [out.context for out in outs]
+            or pieces.keys() != plan.roots.keys()
+        ):
+            value = self._value(key)
+            pieces = {
+                piece: part(value, piece).as_in_context(device_of(root, outs))
+                for piece, root in plan.roots.items()
+            }
+        broadcast(plan, pieces, outs)
 
     def pushpull(
         self, key: Any, value: Any, out: Any = None, priority: int = 0
@@ -165,7 +254,7 @@ class KVStore(OneWorkerStore):
             for one, targets in outs.items():
                 named = wanted[one] * (len(targets) if len(wanted[one]) == 1 else 1)
                 for target, rows in zip(targets, named, strict=True):
-                    _overwrite(target, picked(self._stored[one], rows))
+                    overwrite(target, picked(self._value(one), rows))
 
     # -- optimizer --------------------------------------------------------------------
 
@@ -187,11 +276,18 @@ class KVStore(OneWorkerStore):
     set_updater = _set_updater
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Gradients within one process are not compressed."""
-        raise ArgumentError(
-            f"the store {self._kind!r}: gradients are not compressed within one "
-            "process; leave compression_params away."
-        )
+        """Send gradients between devices in one or two bits.
+
+        compression_params: `type`, 2bit or 1bit, and `threshold`, by default 0.5. What
+        packing loses is added to the next gradient of the same device. Raises
+        `ArgumentError` for a store that adds on the host, as MXNet's does.
+        """
+        if not ON_DEVICES[self._kind]:
+            raise ArgumentError(
+                f"the store {self._kind!r} adds on the host, where gradients are not "
+                "compressed; take 'device', or leave compression_params away."
+            )
+        self._compression = Compression(compression_params)
 
     def _remembering(self) -> Updater:
         if not isinstance(self._updater, Updater):
@@ -271,12 +367,6 @@ def _by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:
                 f"{type(one).__name__}."
             )
     return {keys if isinstance(keys, str) else int(keys): arrays}
-
-
-def _overwrite(target: NDArray, value: NDArray) -> None:
-    """Copy a value into an array on whatever device, however it is stored."""
-    if target is not value:
-        target[:] = value.as_in_context(target.context)
 
 
 def picked(array: NDArray, row_ids: NDArray) -> NDArray:

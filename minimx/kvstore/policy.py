@@ -60,3 +60,14 @@ def updates_on_store(kind: str, largest: int, knob: bool) -> bool:
     largest: elements of the largest parameter. knob: MXNET_UPDATE_ON_KVSTORE.
     """
     return knob and not (kind == "local" and largest > LARGE)
+
+
+def threads_of_sum(elements: int, bound: int, threads: int) -> int:
+    """How many threads may add arrays on the host: one, unless they are large.
+
+    bound, threads: MXNET_KVSTORE_BIGARRAY_BOUND and MXNET_KVSTORE_REDUCTION_NTHREADS.
+
+    >>> threads_of_sum(999, bound=1000, threads=4), threads_of_sum(1000, 1000, 4)
+    (1, 4)
+    """
+    return threads if elements >= bound else 1

@@ -183,7 +183,7 @@ def mark_variables(
 
 
 class Watcher(Protocol):
-    """What is notified of recorded calls and of backward passes; see `tools/tape_watch.py`."""
+    """Is notified of recorded calls and backward passes; see `tools/tape_watch.py`."""
 
     def recorded(self, node: TapeNode) -> None:
         """A call was written on the tape."""

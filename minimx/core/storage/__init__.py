@@ -204,8 +204,8 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
 
     def when_empty() -> None:
         with _opening:
-            _outgrown.update(concerned)
-            for device in concerned:
+            _outgrown.update(refused)
+            for device in refused:
                 _pools.pop(device, None)
             forget_others()
 
@@ -215,15 +215,21 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
             if gone and device not in _outgrown:
                 drivers.forget(device)
 
-    with _opening:
-        concerned = {
+    def concerned() -> dict[Device, Pool]:
+        return {
             device: pool
             for device, pool in (*_pools.items(), *_outgrown.items())
             if device.device_type == "gpu" and device.device_id >= kept
         }
-        for pool in concerned.values():
+
+    # Not inside the lock: operations that end may have to open a pool before.
+    if any(pool.in_use() for pool in concerned().values()):
+        _settle()
+    with _opening:
+        refused = concerned()
+        for pool in refused.values():
             _require_empty(pool, name, when_empty)
-        _close(concerned)
+        _close(refused)
         forget_others()
 
 
@@ -255,8 +261,6 @@ def _settle() -> None:
 
 def _require_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:
     """Raise `KnobBusy` if arrays live in a pool."""
-    if pool.in_use():
-        _settle()
     if live := pool.in_use():
         size = human(sum(block.requested for block in live))
         raise KnobBusy(

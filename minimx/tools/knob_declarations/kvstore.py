@@ -9,9 +9,10 @@ from minimx.core.knobs.knob import Knob
 GROUP = "kvstore"
 
 declare = partial(Knob, group=GROUP, scope="restart", planned_in="kvstore")
+live = partial(Knob, group=GROUP, scope="live", status="live")
 
 KNOBS = (
-    declare(
+    live(
         name="MXNET_KVSTORE_REDUCTION_NTHREADS",
         sources=(
             "env-vars-0.x.md:42",
@@ -24,11 +25,13 @@ KNOBS = (
         high=256,
         meaning=(
             "Threads that add up one large array on the host. Used by stores that "
-            "reduce in host memory; sums on GPUs and on servers are not concerned."
+            "reduce in host memory, such as `local`; sums on GPUs and on servers are "
+            "not concerned. Smaller arrays than MXNET_KVSTORE_BIGARRAY_BOUND take one "
+            "thread. MXNet reads it when a store is made, minimx at each push."
         ),
         observable="Milliseconds to add eight arrays of 4 million floats for 1, 2, 4.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_BIGARRAY_BOUND",
         sources=(
             "env-vars-0.x.md:44",
@@ -49,7 +52,7 @@ KNOBS = (
         ),
         observable="Time of a reduction around the bound; bytes per server.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_USETREE",
         sources=(
             "env-vars-1.x.md:119",
@@ -60,11 +63,13 @@ KNOBS = (
         meaning=(
             "Add gradients along trees that follow the links between GPUs. A flat sum "
             "sends everything through one GPU; trees share the load and help most with "
-            "small batches."
+            "small batches. Here it acts in stores of type `device`, at the next "
+            "push, where each value is on a GPU of its own; in MXNet when a store is "
+            "made."
         ),
         observable="Bytes per link and time of a reduction, flat against tree.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_LOGTREE",
         sources=(
             "env-vars-1.x.md:125",
@@ -72,10 +77,13 @@ KNOBS = (
         ),
         type="bool",
         default=False,
-        meaning="Print the link matrix and the reduction trees that were found.",
+        meaning=(
+            "Print the link matrix and the reduction trees that were found. A store "
+            "prints at the first push that plans them."
+        ),
         observable="Trees in the log.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_TREE_ARRAY_BOUND",
         sources=(
             "env-vars-1.x.md:129",
@@ -92,7 +100,7 @@ KNOBS = (
         ),
         observable="The load of the busiest link below and above the bound.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_TREE_BACKTRACK",
         sources=(
             "env-vars-1.x.md:135",
@@ -107,7 +115,7 @@ KNOBS = (
         ),
         observable="Total link weight of the trees, and the time to find them.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY",
         sources=(
             "env-vars-1.x.md:140",

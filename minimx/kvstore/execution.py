@@ -1,0 +1,133 @@
+"""A plan, run on arrays: each step is an operation of the engine.
+
+Arrays are known by their position among those that take part, as in the plan. What may
+run at the same time is for the engine to find out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import minimx.nd as nd
+from minimx.core import engine
+from minimx.core.arrays.array import NDArray
+from minimx.core.device import Context, cpu
+from minimx.core.knobs import knobs
+from minimx.core.ops.spec import Cost
+from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan
+from minimx.kvstore.policy import threads_of_sum
+
+
+def reduce(plan: Plan, values: Sequence[NDArray]) -> dict[Piece, NDArray]:
+    """The sum of the values, each piece of it where the plan completes it.
+
+    A sum of one value is that value itself, not a copy.
+    """
+    have: dict[tuple[int, Piece], NDArray] = {}
+    came: dict[tuple[int, int, Piece], NDArray] = {}
+
+    def own(place: int, piece: Piece) -> NDArray:
+        if (place, piece) not in have:
+            have[place, piece] = part(values[place], piece)
+        return have[place, piece]
+
+    for step in plan.reduce:
+        if isinstance(step, Copy):
+            sent = own(step.source, step.piece)
+            target = device_of(step.target, values)
+            came[step.target, step.source, step.piece] = sent.as_in_context(target)
+            continue
+        parts = [
+            own(source, step.piece)
+            if source == step.place
+            else came.pop((step.place, source, step.piece))
+            for source in step.sources
+        ]
+        have[step.place, step.piece] = add(parts, on_host=step.place == HOST)
+    return {piece: own(root, piece) for piece, root in plan.roots.items()}
+
+
+def broadcast(
+    plan: Plan, pieces: Mapping[Piece, NDArray], outs: Sequence[NDArray]
+) -> None:
+    """Fill all of `outs` from pieces that are complete at their roots.
+
+    outs: dense, in the order of the devices that take part.
+    """
+    for piece, root in plan.roots.items():
+        if root != HOST:
+            overwrite(part(outs[root], piece), pieces[piece])
+    for step in plan.broadcast:
+        if step.source == HOST:
+            sent = pieces[step.piece]
+        else:
+            sent = part(outs[step.source], step.piece)
+        overwrite(part(outs[step.target], step.piece), sent)
+
+
+def gathered(pieces: Mapping[Piece, NDArray], home: Context) -> NDArray:
+    """One array on a device from the pieces of it."""
+    if len(pieces) == 1:
+        return pieces[WHOLE].as_in_context(home)
+    parts = [pieces[piece].as_in_context(home) for piece in sorted(pieces)]
+    return nd.concat(*parts, dim=0)
+
+
+def device_of(place: int, values: Sequence[NDArray]) -> Context:
+    """The device at a position of the plan."""
+    return cpu() if place == HOST else values[place].context
+
+
+def part(array: NDArray, piece: Piece) -> NDArray:
+    """The rows of a piece; they share the array's memory."""
+    return array if piece == WHOLE else array[piece.start : piece.stop]
+
+
+def overwrite(target: NDArray, value: NDArray) -> None:
+    """Copy a value into an array on whatever device, however it is stored."""
+    if target is value:
+        return
+    dense = target.stype == value.stype == "default"
+    if dense and target.context is not value.context:
+        value.copyto(target)
+    else:
+        target[:] = value.as_in_context(target.context)
+
+
+def add(arrays: Sequence[NDArray], on_host: bool) -> NDArray:
+    """The sum of arrays of one device, in their order.
+
+    on_host: as MXNet's `CommCPU` adds, by MXNET_KVSTORE_REDUCTION_NTHREADS threads from
+        MXNET_KVSTORE_BIGARRAY_BOUND elements on.
+    """
+    if len(arrays) == 1:
+        return arrays[0]
+    if any(array.stype != "default" for array in arrays):
+        total = arrays[0]
+        for other in arrays[1:]:
+            total = total + other
+        return total
+    if not on_host:
+        return nd.add_n(*arrays)
+    return _add_on_host(arrays)
+
+
+def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
+    from minimx.kvstore import sums  # imports numba
+
+    first = arrays[0]
+    most = threads_of_sum(
+        first.size,
+        int(knobs.MXNET_KVSTORE_BIGARRAY_BOUND),
+        int(knobs.MXNET_KVSTORE_REDUCTION_NTHREADS),
+    )
+    out = nd.empty(first.shape, ctx=first.context, dtype=first.dtype)
+
+    def run() -> None:
+        sums.add([array.view() for array in arrays], out.view(), most)
+
+    n, nbytes = len(arrays), first.spec.nbytes
+    cost = Cost((n - 1) * first.size, (n + 1) * nbytes)
+    reads = [array.chunk for array in arrays]
+    engine.push(run, first.context, reads, [out.chunk], "KVStoreReduce", cost=cost)
+    return out

@@ -1,0 +1,114 @@
+"""The knobs of the kvstore move what they say: threads, trees, bytes on each device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import minimx as mx
+from minimx import nd
+from minimx.core.knobs import knobs
+from minimx.kvstore import sums, topology
+from minimx.kvstore.planners.trees import link_use
+from tests.core.knobs.proofs import defaults, proves, turned
+
+__all__ = ["defaults"]  # pytest finds the fixture here
+
+
+@proves("MXNET_KVSTORE_REDUCTION_NTHREADS", "MXNET_KVSTORE_BIGARRAY_BOUND")
+def test_threads_add_large_arrays_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    add = sums.add
+
+    def spy(arrays: Any, out: Any, most: int) -> None:
+        seen.append(most)
+        add(arrays, out, most)
+
+    monkeypatch.setattr(sums, "add", spy)
+
+    def observe() -> list[int]:
+        seen.clear()
+        kv = mx.kv.create("local")
+        kv.init(0, nd.zeros(1_000_000))
+        kv.init(1, nd.zeros(999_999))
+        for key, size in enumerate((1_000_000, 999_999)):
+            kv.push(key, [nd.ones(size, ctx=mx.cpu(i)) for i in range(3)])
+            nd.waitall()
+        return list(seen)
+
+    assert turned(observe, MXNET_KVSTORE_REDUCTION_NTHREADS=2) == ([4, 1], [2, 1])
+    assert turned(observe, MXNET_KVSTORE_BIGARRAY_BOUND=999_999) == ([4, 1], [4, 4])
+
+
+def added_up() -> mx.Record:
+    """A record of eight GPUs that add up a gradient."""
+    kv = mx.kv.create("device")
+    kv.init(0, nd.zeros((64, 4)))
+    gradients = [nd.ones((64, 4), ctx=mx.gpu(i)) for i in range(8)]
+    nd.waitall()
+    with mx.Record() as record:
+        kv.pushpull(0, gradients)
+        nd.waitall()
+    assert gradients[3].asnumpy().tolist() == [[8.0] * 4] * 64
+    return record
+
+
+def busiest() -> int:
+    """The most bytes that come into one of the GPUs."""
+    with knobs(MINIMX_SIM_GPUS=8, MINIMX_SIM_LINKS="mesh"):
+        record = added_up()
+    load: Counter[str] = Counter()
+    rows = record.comm()
+    ends = map(record.texts, (rows["src"], rows["dst"]))
+    for source, target, nbytes in zip(*ends, rows["nbytes"], strict=True):
+        load[target] += int(nbytes) if source != target else 0
+    return max(load.values())
+
+
+@proves("MXNET_KVSTORE_USETREE")
+def test_trees_relieve_the_busiest_gpu() -> None:
+    assert turned(busiest, MXNET_KVSTORE_USETREE=1) == (7 * 1024, 3 * 1024)
+
+
+@proves("MXNET_KVSTORE_TREE_ARRAY_BOUND")
+def test_a_large_array_takes_all_trees() -> None:
+    with knobs(MXNET_KVSTORE_USETREE=1):
+        whole, cut = turned(busiest, MXNET_KVSTORE_TREE_ARRAY_BOUND=255)
+        assert (whole, cut) == (3 * 1024, 2 * 1024)
+        assert turned(busiest, MXNET_KVSTORE_TREE_ARRAY_BOUND=256) == (whole, whole)
+
+
+def trees() -> tuple[Any, ...]:
+    with knobs(MINIMX_SIM_LINKS="mesh"):
+        return topology.trees_for([mx.gpu(i) for i in range(8)])
+
+
+@proves("MXNET_KVSTORE_TREE_BACKTRACK")
+def test_the_search_finds_other_trees() -> None:
+    halved, searched = turned(trees, MXNET_KVSTORE_TREE_BACKTRACK=1)
+    assert str(halved[0]) == "0 / 0 4 / 0 2 4 6 / 0 3 2 1 4 7 6 5"
+    assert str(searched[0]) == "0 / 0 1 / 0 4 1 5 / 0 3 4 7 1 2 5 6"
+
+
+@proves("MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY")
+def test_the_penalty_spreads_trees_over_links() -> None:
+    def crowd() -> int:
+        return max(link_use(trees()).values())
+
+    assert turned(crowd, MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY=1.0) == (5, 8)
+    assert turned(crowd, MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY=0.1) == (5, 4)
+
+
+@proves("MXNET_KVSTORE_LOGTREE")
+def test_trees_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def printed() -> str:
+        topology._trees.cache_clear()
+        trees()
+        return capsys.readouterr().out
+
+    before, during = turned(printed, MXNET_KVSTORE_LOGTREE=1)
+    assert before == ""
+    assert during.count("Tree ") == 8
+    assert "Links:\n  0   3   4   4   2   0   0   0\n" in during
