@@ -15,6 +15,7 @@ version cannot read, counts as missing.
 from __future__ import annotations
 
 import hashlib
+import logging
 import pickle
 import re
 import sys
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import caching, ccallback, config, dispatcher
+
+log = logging.getLogger(__name__)
 
 #: How reading fails where a module has moved since, or bytes are missing.
 UNREADABLE = (
@@ -42,9 +45,16 @@ class CodeFiles(Numbered):  # type: ignore[misc]
     """The data files of one function, one for each of its signatures."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep what was compiled for a signature; code of other sources goes."""
+        """Keep what was compiled for a signature; code of other sources goes.
+
+        Where the disk is full, the program goes on with what it has just compiled.
+        """
         name = self._data_name(key)
-        self._save_data(name, data)
+        try:
+            self._save_data(name, data)
+        except OSError as reason:
+            log.warning("compiled code is not kept in %s: %s", self._cache_path, reason)
+            return
         others = f"{name.partition('-of-')[0]}-of-*.nbc"
         for path in Path(self._cache_path).glob(others):
             if path.name != name:

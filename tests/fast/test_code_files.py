@@ -136,3 +136,13 @@ def test_another_process_finds_the_code(dtype: str) -> None:
     again = threads.jit()(_doubled.py_func)
     assert again(np.ones(3, dtype)) == 6
     assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_a_full_disk_does_not_stop_the_program(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "a file"
+    folder.write_text("where a folder should be")
+    _files(folder).save("float32", "code")
+    assert "compiled code is not kept" in caplog.text
+    assert _files(folder).load("float32") is None

@@ -17,9 +17,7 @@ from minimx.core.errors import ProfilerError
 FILLS_UP = """
 import resource
 import minimx as mx
-import minimx as mx
 from minimx import profiler
-from minimx.core.errors import ProfilerError
 from minimx.core.errors import ProfilerError
 
 profiler.set_config(profile_all=True, filename="full.json", continuous_dump=False)

@@ -188,7 +188,7 @@ RULES: tuple[Rule, ...] = (
         "acts on the list of devices; this training has its own",
     ),
     Rule(
-        "MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_UPDATE_ON_KVSTORE",
+        "MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_UPDATE_ON_KVSTORE MXNET_KVSTORE_*",
         never,
         "acts between several devices; this run has one",
     ),

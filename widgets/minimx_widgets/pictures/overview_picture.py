@@ -189,7 +189,7 @@ def _roof(scale: Scale, flops: float, bandwidth: float) -> list[tuple[float, flo
 def rate_text(rate: float) -> str:
     """A rate with a prefix.
 
-    >>> rate_words(1e9), rate_words(2.5e7)
+    >>> rate_text(1e9), rate_text(2.5e7)
     ('1 G', '25 M')
     """
     for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -23,6 +23,7 @@ from minimx.cuda.kernels.numpy import np_statistics
 from minimx.cuda.kernels.pointwise import SAME
 from minimx.cuda.launches import implements
 from minimx.operators.arrays.mixed import by_rows
+from minimx.operators.rules import different_axes
 
 
 @implements("pointwise")
@@ -229,7 +230,7 @@ def quantifier(op: Any, data: Spec) -> Kernel | None:
 def trace(op: Any, data: Spec) -> Kernel | None:
     """Sums of reals in float64."""
     sums = FLOAT64 if data.dtype.kind == "f" else data.dtype
-    return reduce.traced(data.shape, op.offset, op.axes(data.ndim), sums)
+    return reduce.traced(data.shape, op.offset, different_axes(op, data.ndim), sums)
 
 
 @implements("_npi_diff", types=countable)
