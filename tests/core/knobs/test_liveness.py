@@ -49,10 +49,9 @@ __all__ = [
     "defaults", "test_convolution_liveness", "test_cuda_liveness",
     "test_data_liveness", "test_kvstore_liveness", "test_mirror_liveness",
     "test_onednn_liveness", "test_pass_liveness", "test_planner_liveness",
-    "test_profiler_liveness",
-    "test_running_liveness", "test_simulated_liveness", "test_sparse_liveness",
-    "test_tensor_core_liveness", "test_thread_liveness", "test_training_liveness",
-    "test_tuning_liveness",
+    "test_profiler_liveness", "test_running_liveness", "test_simulated_liveness",
+    "test_sparse_liveness", "test_tensor_core_liveness", "test_thread_liveness",
+    "test_training_liveness", "test_tuning_liveness",
 ]  # fmt: skip
 
 KINDS = {"GPU": gpu(0), "CPU": cpu(0), "CPU_PINNED": cpu_pinned(0)}
