@@ -1,7 +1,4 @@
-"""Every live knob moves what it says it moves, and moves it back.
-
-A test `proves` the knobs that it turns, an example its own; the last test wants all.
-"""
+"""Every live knob moves what it says it moves, and back; the last test wants all."""
 
 from __future__ import annotations
 
