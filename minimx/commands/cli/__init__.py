@@ -6,6 +6,7 @@
     minimx compile
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
+    minimx launch -n N [--hostfile F] PROGRAM …
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -76,6 +77,11 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
     from minimx.commands.cli.im2rec import add_arguments
 
     add_arguments(im2rec)
+    launch = commands.add_parser("launch", help="run a program in several processes")
+    if asked == "launch":
+        from minimx.commands.cli.launch import add_arguments as declare_launch
+
+        declare_launch(launch)
     return top
 
 
@@ -135,6 +141,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.im2rec import run as pack_images
 
         return pack_images(options, sys.stdout)
+    if options.command == "launch":
+        from minimx.commands.cli.launch import run as launch
+
+        return launch(options)
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

@@ -9,6 +9,7 @@ from minimx.core.knobs.knob import Knob
 GROUP = "distributed training"
 
 declare = partial(Knob, group=GROUP, scope="restart", planned_in="distributed kvstore")
+live = partial(Knob, group=GROUP, scope="restart", status="live")
 
 KNOBS = (
     declare(
@@ -35,30 +36,30 @@ KNOBS = (
         ),
         observable="Log lines per push.",
     ),
-    declare(
+    live(
         name="DMLC_ROLE",
         type="choice",
         default="",
         choices=("", "worker", "server", "scheduler"),
         meaning=(
             "What this process is in a parameter-server run. MXNet's launcher sets it, "
-            "and importing MXNet in a server process never returns. minimx starts its "
-            "ranks with mpiexec and will derive the role from the rank; the variable "
-            "will be set so that scripts can ask for it."
+            "and importing MXNet in a server process never returns. `minimx launch` "
+            "sets it to worker, so that scripts can ask for it: synchronous stores "
+            "have no servers. With another role no store between processes is made."
         ),
         observable="The role of each rank.",
     ),
-    declare(
+    live(
         name="DMLC_PS_ROOT_URI",
         type="str",
         default="",
         meaning=(
             "The host of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; it will be accepted and shown."
+            "it; `minimx launch` sets it for scripts that ask for it."
         ),
         observable="The value in the record of a run.",
     ),
-    declare(
+    live(
         name="DMLC_PS_ROOT_PORT",
         type="int",
         default=0,
@@ -66,26 +67,30 @@ KNOBS = (
         high=65535,
         meaning=(
             "The port of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; it will be accepted and shown."
+            "it; `minimx launch` sets it for scripts that ask for it."
         ),
         observable="The value in the record of a run.",
     ),
-    declare(
+    live(
         name="DMLC_NUM_WORKER",
         type="int",
         default=1,
         low=1,
-        meaning="How many worker processes take part in a distributed run.",
+        meaning=(
+            "How many worker processes take part in a distributed run. `minimx launch` "
+            "sets it; a job of another number of ranks is refused."
+        ),
         observable="`num_workers` of a distributed store.",
     ),
-    declare(
+    live(
         name="DMLC_NUM_SERVER",
         type="int",
         default=1,
         low=0,
         meaning=(
-            "How many server processes hold the parameters of a distributed run. Large "
-            "arrays are split over all of them."
+            "How many server processes hold the parameters of a distributed run. Of "
+            "the synchronous stores every worker holds them, so `minimx launch` sets "
+            "0; MXNet splits large arrays over all servers."
         ),
         observable="Bytes per server.",
     ),
