@@ -18,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from minimx.version import MXNET_VERSION, __version__
 
@@ -66,6 +67,12 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         help="begin again with the course's notebooks; yours are kept beside them",
     )
 
+    _add_programs(commands, asked)
+    return top
+
+
+def _add_programs(commands: Any, asked: str) -> None:
+    """Declare the commands that run something of their own."""
     commands.add_parser("compile", help="compile all kernels now, for later programs")
     if asked == "bench":  # whose words take a while to know
         from minimx.commands.cli.bench import declare
@@ -82,7 +89,6 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         from minimx.commands.cli.launch import add_arguments as declare_launch
 
         declare_launch(launch)
-    return top
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
