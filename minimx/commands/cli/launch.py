@@ -103,14 +103,11 @@ def command(
 
 
 def environment(ranks: int, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The environment of all ranks, with what MXNet's launcher sets."""
-    return {
-        "DMLC_PS_ROOT_URI": "127.0.0.1",
-        "DMLC_PS_ROOT_PORT": "9091",
-        **inherited,
-        "DMLC_NUM_WORKER": str(ranks),
-        "DMLC_NUM_SERVER": "0",  # the workers themselves keep the values
-    }
+    """The environment of all ranks; `rank.py` adds what is a rank's own.
+
+    MXNet's launcher sets the address of a scheduler as well; MPI needs none.
+    """
+    return {**inherited, "DMLC_NUM_WORKER": str(ranks)}
 
 
 def _wait(words: list[str], variables: dict[str, str]) -> int:

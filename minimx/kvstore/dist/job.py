@@ -109,18 +109,7 @@ class Job:
 
     def __init__(self) -> None:
         self.failure: JobError | None = None
-        if knobs.DMLC_ROLE not in ("", "worker"):
-            raise JobError(
-                f"DMLC_ROLE is {knobs.DMLC_ROLE}, but a rank of minimx is a worker. "
-                "Start the job with: minimx launch -n 4 train.py"
-            )
         mpi = _load_mpi() if any(name in os.environ for name in LAUNCHED) else None
-        found, wanted = mpi.COMM_WORLD.size if mpi else 1, int(knobs.DMLC_NUM_WORKER)
-        if knobs.is_set("DMLC_NUM_WORKER") and found != wanted:
-            raise JobError(
-                f"DMLC_NUM_WORKER is {wanted}, but MPI has started {found}. Start the "
-                f"job with: minimx launch -n {wanted} train.py"
-            )
         if mpi is None or mpi.COMM_WORLD.size == 1:
             if importlib.util.find_spec("mpi4py") is None:
                 _load_mpi()  # raises
@@ -466,6 +455,21 @@ def alive(pid: int) -> bool:
     return True
 
 
+def check_launched(ranks: int) -> None:
+    """Raise `JobError` if a launcher has set that this job is another one."""
+    if knobs.DMLC_ROLE not in ("", "worker"):
+        raise JobError(
+            f"DMLC_ROLE is {knobs.DMLC_ROLE}, but a rank of minimx is a worker. "
+            "Start the job with: minimx launch -n 4 train.py"
+        )
+    wanted = int(knobs.DMLC_NUM_WORKER)
+    if knobs.is_set("DMLC_NUM_WORKER") and ranks != wanted:
+        raise JobError(
+            f"DMLC_NUM_WORKER is {wanted}, but the job has {ranks} ranks. Start it "
+            f"with: minimx launch -n {wanted} train.py"
+        )
+
+
 _job: Job | None = None
 _making = threading.Lock()
 
@@ -476,4 +480,5 @@ def job() -> Job:
     with _making:
         if _job is None:
             _job = Job()
+        check_launched(_job.size)
         return _job

@@ -47,19 +47,19 @@ KNOBS = (
             "sets it to worker, so that scripts can ask for it: synchronous stores "
             "have no servers. With another role no store between processes is made."
         ),
-        observable="The role of each rank.",
+        observable="Whether a store between processes can be made.",
     ),
-    live(
+    declare(
         name="DMLC_PS_ROOT_URI",
         type="str",
         default="",
         meaning=(
             "The host of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; `minimx launch` sets it for scripts that ask for it."
+            "it; it will be accepted and shown."
         ),
         observable="The value in the record of a run.",
     ),
-    live(
+    declare(
         name="DMLC_PS_ROOT_PORT",
         type="int",
         default=0,
@@ -67,7 +67,7 @@ KNOBS = (
         high=65535,
         meaning=(
             "The port of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; `minimx launch` sets it for scripts that ask for it."
+            "it; it will be accepted and shown."
         ),
         observable="The value in the record of a run.",
     ),
@@ -80,17 +80,17 @@ KNOBS = (
             "How many worker processes take part in a distributed run. `minimx launch` "
             "sets it; a job of another number of ranks is refused."
         ),
-        observable="`num_workers` of a distributed store.",
+        observable="Whether a job of so many ranks can begin.",
     ),
-    live(
+    declare(
         name="DMLC_NUM_SERVER",
         type="int",
         default=1,
         low=0,
         meaning=(
-            "How many server processes hold the parameters of a distributed run. Of "
-            "the synchronous stores every worker holds them, so `minimx launch` sets "
-            "0; MXNet splits large arrays over all servers."
+            "How many server processes hold the parameters of a distributed run. Large "
+            "arrays are split over all of them. Synchronous stores have none here: "
+            "every worker holds the parameters."
         ),
         observable="Bytes per server.",
     ),

@@ -9,7 +9,6 @@ import pytest
 
 import minimx as mx
 from minimx import nd
-from minimx.commands.cli import launch
 from minimx.core.knobs import knobs
 from minimx.kvstore import sums, topology
 from minimx.kvstore.dist import job
@@ -120,7 +119,6 @@ def test_trees_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_role_that_is_no_worker_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "_job", None)
     assert mx.kv.create("dist_sync").rank == 0
-    monkeypatch.setattr(job, "_job", None)
     with knobs(DMLC_ROLE="server"), pytest.raises(job.JobError, match="is server"):
         mx.kv.create("dist_sync")
 
@@ -133,14 +131,3 @@ def test_a_job_of_another_number_of_workers_is_refused(
     with knobs(DMLC_NUM_WORKER=2), pytest.raises(job.JobError, match="is 2, but"):
         mx.kv.create("dist_sync")
     assert mx.kv.create("dist_sync").num_workers == 1
-
-
-@proves("DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "DMLC_NUM_SERVER")
-def test_what_scripts_ask_for_is_in_the_environment_of_ranks() -> None:
-    mine = {"DMLC_PS_ROOT_URI": "10.0.0.1", "DMLC_PS_ROOT_PORT": "1234"}
-    assert launch.environment(2, mine) == {
-        **mine,
-        "DMLC_NUM_WORKER": "2",
-        "DMLC_NUM_SERVER": "0",
-    }
-    assert launch.environment(2, {})["DMLC_PS_ROOT_URI"] == "127.0.0.1"
