@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +29,9 @@ pytestmark = [
 ]
 
 
-def begun(*words: str, ranks: int = 2, plain: bool = False) -> subprocess.Popen[str]:
+def begun(
+    *words: str, ranks: int = 2, plain: bool = False, **settings: str
+) -> subprocess.Popen[str]:
     program, *rest = words
     start = [sys.executable, "-m", "minimx", "launch"]
     command = [mpiexec()] if plain else start
@@ -35,7 +39,7 @@ def begun(*words: str, ranks: int = 2, plain: bool = False) -> subprocess.Popen[
     folders = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [*command, str(HERE / program), *rest],
-        env={**os.environ, "PYTHONPATH": folders},
+        env={**os.environ, "PYTHONPATH": folders, **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -48,6 +52,15 @@ def ended(job: subprocess.Popen[str]) -> tuple[int, str]:
     for pid in re.findall(r"process (\d+)$", text, re.MULTILINE):
         assert not alive(int(pid)), text
     return job.returncode, text
+
+
+@pytest.fixture(scope="module")
+def trained_alone(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """The weights of one process that takes all of each batch."""
+    file = tmp_path_factory.mktemp("one") / "1"
+    code, text = ended(begun("training.py", "dist_sync", str(file), "on", ranks=1))
+    assert code == 0, text
+    return dict(np.load(f"{file}-0.npz"))
 
 
 @pytest.mark.parametrize(
@@ -66,19 +79,32 @@ def test_sums_of_all_ranks(ranks: int, plain: bool, store: str) -> None:
     [("dist_sync", "on"), ("dist_device_sync", "off"), ("horovod", "off")],
 )
 def test_ranks_train_as_one_process_with_all_of_the_batch(
-    store: str, where: str, tmp_path: Path
+    store: str, where: str, tmp_path: Path, trained_alone: Mapping[str, Any]
 ) -> None:
-    jobs = [
-        begun("training.py", store, str(tmp_path / f"{ranks}"), where, ranks=ranks)
-        for ranks in (1, 2)
-    ]
-    for job in jobs:
-        code, text = ended(job)
+    code, text = ended(begun("training.py", store, str(tmp_path / "2"), where))
+    assert code == 0, text
+    both = [np.load(tmp_path / f"2-{rank}.npz") for rank in range(2)]
+    one = trained_alone
+    for name in one:
+        np.testing.assert_array_equal(both[0][name], both[1][name])
+        np.testing.assert_allclose(both[0][name], one[name], rtol=0, atol=1e-6)
+
+
+def test_a_module_trains_as_one_process_from_the_values_of_rank_0(
+    tmp_path: Path,
+) -> None:
+    for ranks in (1, 2):
+        code, text = ended(begun("modules.py", str(tmp_path / f"{ranks}"), ranks=ranks))
         assert code == 0, text
     one, *both = (np.load(tmp_path / f"{name}.npz") for name in ("1-0", "2-0", "2-1"))
     for name in one:
         np.testing.assert_array_equal(both[0][name], both[1][name])
         np.testing.assert_allclose(both[0][name], one[name], rtol=0, atol=1e-6)
+
+
+def test_sums_under_the_engine_without_threads() -> None:
+    code, text = ended(begun("sums.py", "dist_sync", MXNET_ENGINE_TYPE="NaiveEngine"))
+    assert code == 0, text
 
 
 @pytest.mark.parametrize(
