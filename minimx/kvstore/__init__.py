@@ -12,24 +12,17 @@ from minimx.kvstore.policy import ON_DEVICES
 
 __all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
 
-LATER = (
-    "dist",
-    "dist_sync",
-    "dist_async",
-    "dist_sync_device",
-    "dist_device_sync",
-    "dist_async_device",
-    "dist_p3",
-    "horovod",
-    "nccl",
-)
+#: Synchronous stores between processes; see `minimx.kvstore.dist`.
+BETWEEN_PROCESSES = ("dist", "dist_sync", "dist_sync_device", "dist_device_sync")
+LATER = ("dist_async", "dist_async_device", "dist_p3", "nccl")
 
 
 def create(name: str = "local") -> Any:
     """A store by its name.
 
-    `local` sums on the host, `device` on the devices themselves; others are those that
-    were registered with `KVStoreBase.register`.
+    `local` sums on the host, `device` on the devices themselves. `dist_sync`,
+    `dist_sync_device` and `horovod` sum over the processes of a launched job as well.
+    Others are those that were registered with `KVStoreBase.register`.
 
     >>> from minimx import nd
     >>> kv = create("device")
@@ -48,12 +41,16 @@ def create(name: str = "local") -> Any:
         return KVStoreBase.kv_registry[lower]()
     if lower in ON_DEVICES:
         return KVStore(lower)
+    if lower in (*BETWEEN_PROCESSES, "horovod"):
+        from minimx.kvstore.dist.store import DistStore, Horovod
+
+        return Horovod() if lower == "horovod" else DistStore(lower)
     if lower in LATER:
         raise ArgumentError(
             f"the store {name!r} is not in minimx yet. Within one process take 'local' "
-            "or 'device'."
+            "or 'device', between processes 'dist_sync'."
         )
-    known = [*ON_DEVICES, *KVStoreBase.kv_registry]
+    known = [*ON_DEVICES, *BETWEEN_PROCESSES, "horovod", *KVStoreBase.kv_registry]
     raise ArgumentError(
         f"there is no store called {name!r}; there are {', '.join(known)}."
         + did_you_mean(name, known)

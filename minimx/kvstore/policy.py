@@ -51,7 +51,7 @@ def plan_homes(
 
 def needs_store(kind: str, devices: int) -> bool:
     """Whether gradients have to meet: on one device they are together already."""
-    return devices > 1 or "dist" in kind
+    return devices > 1 or "dist" in kind or kind.lower() == "horovod"
 
 
 def updates_on_store(kind: str, largest: int, knob: bool) -> bool:

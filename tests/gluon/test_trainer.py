@@ -286,8 +286,10 @@ def test_parameters_in_other_wrappings() -> None:
         (lambda net: gluon.Trainer(net.collect_params(), "sdg"), "Did you mean sgd"),
         (lambda net: trained(net, learning_rat=1.0), "learning_rat"),
         (
-            lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="dist_sync"),
-            "'dist_sync' is not in minimx yet",
+            lambda net: gluon.Trainer(
+                net.collect_params(), "sgd", kvstore="dist_async"
+            ),
+            "'dist_async' is not in minimx yet",
         ),
         (
             lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="devise"),

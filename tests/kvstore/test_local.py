@@ -173,7 +173,7 @@ def test_names_of_stores() -> None:
     with pytest.raises(ArgumentError, match="Did you mean device"):
         mx.kv.create("devise")
     with pytest.raises(ArgumentError, match="not in minimx yet"):
-        mx.kv.create("dist_sync")
+        mx.kv.create("dist_async")
     with pytest.raises(TypeError, match="by its name"):
         mx.kv.create(3)  # type: ignore[arg-type]
 

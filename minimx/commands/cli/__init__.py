@@ -6,6 +6,7 @@
     minimx compile
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
+    minimx launch -n N [--hostfile F] PROGRAM …
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -17,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from minimx.version import MXNET_VERSION, __version__
 
@@ -65,6 +67,12 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         help="begin again with the course's notebooks; yours are kept beside them",
     )
 
+    _add_programs(commands, asked)
+    return top
+
+
+def _add_programs(commands: Any, asked: str) -> None:
+    """Declare the commands that run something of their own."""
     commands.add_parser("compile", help="compile all kernels now, for later programs")
     if asked == "bench":  # whose words take a while to know
         from minimx.commands.cli.bench import declare
@@ -76,7 +84,11 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
     from minimx.commands.cli.im2rec import add_arguments
 
     add_arguments(im2rec)
-    return top
+    launch = commands.add_parser("launch", help="run a program in several processes")
+    if asked == "launch":
+        from minimx.commands.cli.launch import add_arguments as declare_launch
+
+        declare_launch(launch)
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
@@ -135,6 +147,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.im2rec import run as pack_images
 
         return pack_images(options, sys.stdout)
+    if options.command == "launch":
+        from minimx.commands.cli.launch import run as launch
+
+        return launch(options)
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

@@ -9,6 +9,7 @@ from minimx.core.knobs.knob import Knob
 GROUP = "distributed training"
 
 declare = partial(Knob, group=GROUP, scope="restart", planned_in="distributed kvstore")
+live = partial(Knob, group=GROUP, scope="restart", status="live")
 
 KNOBS = (
     declare(
@@ -35,18 +36,18 @@ KNOBS = (
         ),
         observable="Log lines per push.",
     ),
-    declare(
+    live(
         name="DMLC_ROLE",
         type="choice",
         default="",
         choices=("", "worker", "server", "scheduler"),
         meaning=(
             "What this process is in a parameter-server run. MXNet's launcher sets it, "
-            "and importing MXNet in a server process never returns. minimx starts its "
-            "ranks with mpiexec and will derive the role from the rank; the variable "
-            "will be set so that scripts can ask for it."
+            "and importing MXNet in a server process never returns. `minimx launch` "
+            "sets it to worker, so that scripts can ask for it: synchronous stores "
+            "have no servers. With another role no store between processes is made."
         ),
-        observable="The role of each rank.",
+        observable="Whether a store between processes can be made.",
     ),
     declare(
         name="DMLC_PS_ROOT_URI",
@@ -70,13 +71,16 @@ KNOBS = (
         ),
         observable="The value in the record of a run.",
     ),
-    declare(
+    live(
         name="DMLC_NUM_WORKER",
         type="int",
         default=1,
         low=1,
-        meaning="How many worker processes take part in a distributed run.",
-        observable="`num_workers` of a distributed store.",
+        meaning=(
+            "How many worker processes take part in a distributed run. `minimx launch` "
+            "sets it; a job of another number of ranks is refused."
+        ),
+        observable="Whether a job of so many ranks can begin.",
     ),
     declare(
         name="DMLC_NUM_SERVER",
@@ -85,7 +89,8 @@ KNOBS = (
         low=0,
         meaning=(
             "How many server processes hold the parameters of a distributed run. Large "
-            "arrays are split over all of them."
+            "arrays are split over all of them. Synchronous stores have none here: "
+            "every worker holds the parameters."
         ),
         observable="Bytes per server.",
     ),

@@ -1,0 +1,45 @@
+"""A loop in which rank 1 does something wrong; the argument says what."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import minimx as mx
+from minimx import nd
+
+
+def main(what: str) -> None:
+    if what == "parity" and os.environ["DMLC_WORKER_ID"] == "1":
+        mx.knobs.set(MXNET_KVSTORE_BIGARRAY_BOUND=77)
+        mx.random.seed(9)
+    kv = mx.kv.create("dist_sync")
+    odd = kv.rank == 1
+    sys.stdout.write(f"process {os.getpid()}\n")  # as a whole: ranks write in between
+    sys.stdout.flush()
+    kv.init("w", nd.zeros((3,) if odd and what == "shape" else (2,)))
+    if what == "optimizer":
+        rate = 0.2 if odd else 0.1
+        kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=rate))
+    for step in range(50):
+        if odd and step == 20:
+            if what == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if what == "raise":
+                raise ValueError("the data is torn")
+            if what == "exit":
+                sys.exit(3)
+            if what == "key":
+                kv.init("other", nd.zeros((2,)))
+            if what == "sleep":
+                time.sleep(100)
+        kv.push("w", nd.ones((2,)))
+        kv.pull("w", out=(out := nd.zeros((2,))))
+        out.wait_to_read()
+    print("came to the end", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,116 @@
+"""Sums over ranks: MXNet's nightly dist_sync_kvstore.py, with small arrays."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+import minimx as mx
+from minimx import nd
+
+RATE = 2.0
+REPEAT = 3
+SHAPES = {"small": (3, 4), "large": (300, 40), "one": (1,)}
+
+
+def same(array: Any, expected: float) -> None:
+    np.testing.assert_array_equal(array.asnumpy(), np.full(array.shape, expected))
+
+
+def stored_sums(kv: Any) -> None:
+    for dtype in ("float32", "float64", "float16", "int32"):
+        kv.init([f"{key}-{dtype}" for key in SHAPES], [
+            nd.ones(shape, dtype=dtype) * (kv.rank + 1) for shape in SHAPES.values()
+        ])  # fmt: skip
+        for key, shape in SHAPES.items():
+            out = nd.zeros(shape, dtype=dtype)
+            kv.pull(f"{key}-{dtype}", out=out)
+            same(out, 1)  # rank 0's
+            for number in range(REPEAT):
+                value = nd.ones(shape, dtype=dtype) * (kv.rank + 1 + number)
+                kv.push(f"{key}-{dtype}", value)
+                kv.pull(f"{key}-{dtype}", out=out)
+                ranks = kv.num_workers
+                same(out, ranks * (ranks + 1) / 2 + number * ranks)
+
+
+def several_devices(kv: Any) -> None:
+    shape = (4, 5)
+    kv.init("devices", nd.zeros(shape))
+    parts = [nd.ones(shape, ctx=mx.cpu(k)) * (kv.rank + 1) for k in range(2)]
+    outs = [nd.zeros(shape, ctx=mx.cpu(k)) for k in range(2)]
+    kv.pushpull("devices", parts, out=outs)
+    for out in outs:
+        same(out, kv.num_workers * (kv.num_workers + 1))
+    same(parts[0], kv.rank + 1)
+
+
+def updates(kv: Any) -> None:
+    kv._set_updater(lambda key, grad, weight: weight.__iadd__(grad * RATE))
+    kv.init("weight", nd.ones((50, 4)))
+    for number in range(REPEAT):
+        kv.push("weight", nd.ones((50, 4)) * (kv.rank + 1))
+        kv.pull("weight", out=(out := nd.zeros((50, 4))))
+        ranks = kv.num_workers
+        same(out, 1 + (number + 1) * RATE * ranks * (ranks + 1) / 2)
+
+
+def priorities_and_order(kv: Any) -> None:
+    """Many keys at once, each ready at another time on each rank."""
+    many = 30
+    for key in range(many):
+        kv.init(f"p{key}", nd.zeros((1000,)))
+    outs = [nd.zeros((1000,)) for _ in range(many)]
+    for number in range(REPEAT):
+        values = [nd.ones((1000,)) * key for key in range(many)]
+        for key in range(many):
+            if key % kv.num_workers == kv.rank:
+                slow = nd.random.uniform(shape=(200, 200))
+                values[key] = values[key] + 0 * nd.dot(slow, slow).sum()
+        for key in range(many):
+            kv.pushpull(f"p{key}", values[key] + number, out=outs[key], priority=-key)
+    nd.waitall()
+    for key in range(many):
+        same(outs[key], kv.num_workers * (key + REPEAT - 1))
+
+
+def recorded(kv: Any) -> None:
+    with mx.Record() as record:
+        kv.init("seen", nd.zeros((10,)))
+        kv.push("seen", nd.ones((10,)))
+        nd.waitall()
+    rows = record.comm()
+    assert record.texts(rows["key"]) == ["seen"] * 2
+    assert record.texts(rows["src"]) == [f"rank {kv.rank}"] * 2
+    assert record.texts(rows["dst"]) == [f"{kv.num_workers} ranks"] * 2
+    assert rows["nbytes"].tolist() == [40] * 2
+
+
+def horovod(kv: Any) -> None:
+    kv.broadcast("h", nd.ones((3,)) * (kv.rank + 5), out=(out := nd.zeros((3,))))
+    same(out, 5)
+    parts = [nd.ones((3,), ctx=mx.cpu(k)) * (kv.rank + 1) for k in range(2)]
+    kv.pushpull("h", parts)
+    for part in parts:
+        same(part, kv.num_workers * (kv.num_workers + 1))
+    kv.pushpull("h", nd.ones((3,)), out=out, priority=3)
+    same(out, kv.num_workers)
+
+
+def main(name: str) -> None:
+    kv = mx.kv.create(name)
+    assert kv.type == name
+    stored_sums(kv)
+    several_devices(kv)
+    priorities_and_order(kv)
+    recorded(kv)
+    kv.barrier()
+    updates(kv)
+    horovod(mx.kv.create("horovod"))
+    sys.stdout.write(f"rank {kv.rank} of {kv.num_workers}: sums are right\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,121 @@
+"""Stores between processes in a process that no launcher has started; and refusals."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minimx as mx
+from minimx import nd
+from minimx.commands.cli import main
+from minimx.core.errors import Unavailable
+from minimx.core.knobs import knobs
+from minimx.kvstore.choice import choose
+from minimx.kvstore.dist import job as jobs
+from minimx.kvstore.dist.order import Order
+from minimx.kvstore.dist.parity import differences, facts
+
+NAMES = ["dist", "dist_sync", "dist_sync_device", "dist_device_sync"]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "_job", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_the_only_worker(name: str) -> None:
+    kv = mx.kv.create(name.upper())
+    assert (kv.type, kv.rank, kv.num_workers) == (name, 0, 1)
+    kv.barrier()
+    kv.init(3, nd.ones(2))
+    kv.push(3, [nd.ones(2), nd.ones(2)])
+    kv.pull(3, out=(out := nd.zeros(2)))
+    assert out.asnumpy().tolist() == [2.0, 2.0]
+    kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0))
+    kv.pushpull(3, nd.ones(2), out=out)
+    assert out.asnumpy().tolist() == [1.0, 1.0]
+    assert choose(kv, 1, 1) == (kv, True)
+    assert "mpi4py" not in sys.modules
+
+
+def test_horovod_runs_no_optimizer() -> None:
+    kv = mx.kv.create("horovod")
+    assert (kv.type, kv.rank, kv.num_workers) == ("horovod", 0, 1)
+    assert choose("horovod", 1, 1)[1] is False
+    value = nd.ones(2)
+    kv.pushpull("w", value, out=(out := nd.zeros(2)))
+    kv.broadcast("w", value * 3, out=value)
+    assert (out.asnumpy().tolist(), value.asnumpy().tolist()) == ([1, 1], [3, 3])
+
+
+def test_without_mpi4py_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(Unavailable, match=r"pip install 'minimx\[dist\]'"):
+        mx.kv.create("dist_sync")
+    assert main(["launch", "-n", "2", __file__]) == 2
+    assert "pip install 'minimx[dist]'" in capsys.readouterr().err
+
+
+def test_another_number_of_workers_or_another_role_is_refused() -> None:
+    with knobs(DMLC_NUM_WORKER=3), pytest.raises(jobs.JobError, match="launch -n 3"):
+        mx.kv.create("dist_sync")
+    with knobs(DMLC_ROLE="server"), pytest.raises(jobs.JobError, match="is server"):
+        mx.kv.create("dist_sync")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["-n", "0", "train.py"], "from 1"),
+        (["-n", "2"], "which program"),
+        (["-n", "2", "nowhere.py"], "'nowhere.py'"),
+        (["-n", "2", "--hostfile", "nowhere", __file__], "'nowhere' of hosts"),
+    ],
+)
+def test_wrong_commands(
+    words: list[str], found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["launch", *words]) == 2
+    assert found in capsys.readouterr().err
+
+
+def test_what_is_waited_for_and_why_it_never_comes() -> None:
+    order = Order(3)
+    for rank in (0, 2):
+        order.announce(rank, 0, 0, "sum of 'w'")
+    assert order.missing() == [(0, "sum of 'w'", [1])]
+    assert order.problem() == ""
+    order.leave(1, "has ended")
+    assert order.problem() == "rank 1 has ended and takes no part in: sum of 'w'."
+    order.announce(1, 0, 0, "barrier")
+    assert "ranks 0, 2: sum of 'w'; rank 1: barrier" in order.problem()
+    assert order.next() is None
+
+
+def test_the_facts_of_a_rank_are_plain_and_do_not_differ_from_themselves() -> None:
+    mine = facts()
+    assert mine["pid"] == os.getpid()
+    assert differences([mine["compared"]] * 3) == {}
+    with knobs(MXNET_KVSTORE_BIGARRAY_BOUND=5):
+        found = differences([mine["compared"], facts()["compared"]])
+    assert list(found) == ["MXNET_KVSTORE_BIGARRAY_BOUND"]
+
+
+def test_a_process_that_has_ended_is_not_alive() -> None:
+    command = [sys.executable, "-S", "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+        assert jobs.alive(child.pid)
+        child.kill()
+    assert not jobs.alive(child.pid)
+    assert jobs.alive(os.getpid())
