@@ -44,7 +44,8 @@ def groups_of(
 
     special: workers that hold something for others and stay alone; None: all of them.
     So does the machine of such a worker, where there are several, and each worker with
-    a link of its own.
+    a link of its own. The wire that other machines share is followed for one of their
+    workers, which is right while the place where copies meet is the bottleneck.
     """
     if special is None:
         special = range(workers)
@@ -58,7 +59,7 @@ def groups_of(
     for one in range(workers):
         machine = cluster.machine_of(one)
         single = one in special or machine in busy
-        kind = (one,) if single else (machine, cluster.factor(one))
+        kind = (one, 0.0) if single else (-1, cluster.factor(one))
         alike.setdefault(kind, []).append(one)
     found = {}
     for members in alike.values():

@@ -159,7 +159,8 @@ class Builder:
         for number, step in enumerate(steps):
             kind: tuple[object, ...] = (number,)
             if isinstance(step, Copy):
-                kind = (self.group(step.source), self.group(step.target), step.piece)
+                source, target = self.groups[step.source], self.groups[step.target]
+                kind = (id(source), id(target), step.piece)
             counts[kind] += 1
             firsts.setdefault(kind, step)
         found = [(step, counts[kind]) for kind, step in firsts.items()]

@@ -32,6 +32,9 @@ from minimx.kvstore.simulation.workload import Layer, Workload
 
 #: More than MOST_SEARCHED workers are taken together where they do the same.
 MOST_ALONE = MOST_SEARCHED
+#: Parameter servers, unless their number is given: one for each worker up to so many.
+MOST_SERVERS = 64
+UP_TO_4096 = tuple(2**k for k in range(13))
 
 
 class Key(NamedTuple):
@@ -60,9 +63,10 @@ def simulate(
 
     store: local, device, tree, ring (horovod, nccl), dist_sync, dist_async or p3.
     servers: of the parameter server; by default as many as workers, as MXNet's launcher
-    starts. full: follow each worker; by default up to 16, and beyond that workers that
-    do the same together. knobs: see `Settings`. Raises `ArgumentError` for unknown
-    stores and knobs, for no workers, and for places that no link joins.
+    starts, but no more than 64. full: follow each worker; by default up to 16, and
+    beyond that workers that do the same together. knobs: see `Settings`. Raises
+    `ArgumentError` for unknown stores and knobs, for no workers, and for places that no
+    link joins.
 
     >>> table = Workload((Layer("dense", 1_000_000, 0.001, 0.002),))
     >>> simulate(table, Cluster.ethernet(gigabits=10), "ring", 4)
@@ -70,7 +74,7 @@ def simulate(
 efficiency 36%)
     """
     kind, settings = store_of(store), settings_of(knobs)
-    count = workers if servers is None else servers
+    count = min(workers, MOST_SERVERS) if servers is None else servers
     if workers < 1 or count < 1:
         raise ArgumentError(
             f"a simulation has at least one worker and one server, not {workers} and "
@@ -91,7 +95,7 @@ def scaling(
     workload: Workload,
     cluster: Cluster,
     store: str,
-    workers: Sequence[int] = tuple(2**k for k in range(13)),
+    workers: Sequence[int] = UP_TO_4096,
     **given: Any,
 ) -> Scaling:
     """Predict steps for growing numbers of workers; `given` as for `simulate`."""
