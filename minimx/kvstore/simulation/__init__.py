@@ -1,0 +1,41 @@
+"""Past this machine, by simulation: a step of training on a cluster that is described.
+
+    table = Workload.from_record(record, net)        # or a table of layers
+    simulate(table, Cluster.ethernet(gigabits=10), "ring", workers=8)
+    scaling(table, Cluster.cloud(), "dist_sync")     # 1, 2, 4, … 4,096 workers
+
+The plans are those of the stores (`minimx.kvstore.planners`); only the arrays are
+missing. Time is virtual: the same question has the same answer, on any machine.
+
+    cluster     places, links, and presets
+    workload    layers: sizes and compute times
+    settings    the stores and their knobs
+    events      when copies and sums start and end
+    groups      workers that do the same, taken together
+    planned     plans as work: local, device, tree, ring
+    servers     the same for parameter servers: dist_sync, dist_async, p3
+    simulate    the step around it
+    prediction  what comes of it
+"""
+
+from __future__ import annotations
+
+from minimx.kvstore.simulation.cluster import Cluster, Link
+from minimx.kvstore.simulation.prediction import Lane, Prediction, Scaling
+from minimx.kvstore.simulation.settings import STORES, Settings
+from minimx.kvstore.simulation.simulate import scaling, simulate
+from minimx.kvstore.simulation.workload import Layer, Workload
+
+__all__ = [
+    "STORES",
+    "Cluster",
+    "Lane",
+    "Layer",
+    "Link",
+    "Prediction",
+    "Scaling",
+    "Settings",
+    "Workload",
+    "scaling",
+    "simulate",
+]
