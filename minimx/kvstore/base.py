@@ -47,6 +47,10 @@ class KVStoreBase:
         """Let the store update the values it keeps from the sums that arrive."""
         raise self._lacks("set_optimizer")
 
+    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
+        """Send gradients in few bits."""
+        raise self._lacks("set_gradient_compression")
+
     @staticmethod
     def is_capable(capability: str) -> bool:
         """Whether the store can run an `optimizer`."""
