@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ from minimx.optimizer import Optimizer, Updater, get_updater
 
 Key = int | str
 ROWS = "row_sparse"
+
+# A step asks for the same few plans again and again.
+_plan_on_host = lru_cache(maxsize=64)(flat.on_host)
+_plan_on_device = lru_cache(maxsize=256)(flat.on_device)
+_plan_over_trees = lru_cache(maxsize=256)(tree.over_trees)
 
 
 class KVStore(OneWorkerStore):
@@ -148,13 +154,13 @@ class KVStore(OneWorkerStore):
     def _plan(self, key: Key, arrays: list[NDArray]) -> Plan:
         """Who sends what to whom, for arrays of a key on their devices."""
         if not ON_DEVICES[self._kind]:
-            return flat.on_host(len(arrays))
+            return _plan_on_host(len(arrays))
         devices = [array.context for array in arrays]
         if self._takes_trees(arrays):
             bound = int(knobs.MXNET_KVSTORE_TREE_ARRAY_BOUND)
             rows, elements = arrays[0].shape[0], arrays[0].size
-            return tree.over_trees(trees_for(devices), rows, elements, bound)
-        return flat.on_device(len(arrays), devices.index(self._home(key, devices)))
+            return _plan_over_trees(trees_for(devices), rows, elements, bound)
+        return _plan_on_device(len(arrays), devices.index(self._home(key, devices)))
 
     def _takes_trees(self, arrays: list[NDArray]) -> bool:
         """Whether sums of these arrays climb trees: dense ones, on different GPUs."""
