@@ -34,6 +34,7 @@ from minimx.gluon.loss_scaling import overflowed
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.kvstore import create
+from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.choice import choose
 
 
@@ -217,6 +218,7 @@ class Trainer:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
+        dense = []
         for index, parameter, copies in learning:
             gradients = [gradient for _, _, gradient in copies]
             if self._update_on_kvstore:
@@ -228,7 +230,8 @@ class Trainer:
                 self._kvstore.push(index, gradients, -index)
                 self._kvstore.pull(index, gradients, -index, ignore_sparse=False)
             else:
-                self._kvstore.pushpull(index, gradients, priority=-index)
+                dense.append(Gradient(index, gradients, -index))
+        self._kvstore.pushpull_many(dense)
 
     def _push(self, index: int, parameter: Parameter, gradients: list[NDArray]) -> None:
         """Gradients go to the store; weights come back, unless rows are asked for."""

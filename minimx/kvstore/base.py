@@ -13,11 +13,13 @@ asks for no more:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from minimx.core import engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, Unavailable
+from minimx.kvstore.bucketing import Gradient
 
 StoreT = TypeVar("StoreT", bound=type)
 
@@ -42,6 +44,14 @@ class KVStoreBase:
     ) -> None:
         """Sum values over devices and workers, into `out` or back into `value`."""
         raise self._lacks("pushpull")
+
+    def pushpull_many(self, gradients: Sequence[Gradient]) -> None:
+        """`pushpull` each gradient back into itself; a store may sum several at once.
+
+        Trainer and Module call it with all dense gradients of a step.
+        """
+        for one in gradients:
+            self.pushpull(one.key, one.values, priority=one.priority)
 
     def set_optimizer(self, optimizer: Any) -> None:
         """Let the store update the values it keeps from the sums that arrive."""
