@@ -140,7 +140,7 @@ class TestStore(OneWorkerStore):
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Copy a value into all of `out`."""
         for one in as_list(out):
-            one[:] = value.as_in_context(one.context)
+            _fill(one, value)
 
     def pushpull(
         self, key: Any, value: Any, out: Any = None, priority: int = 0
@@ -152,12 +152,20 @@ class TestStore(OneWorkerStore):
             for other in values[1:]:
                 total = total + other.as_in_context(total.context)
             for one in values if out is None else as_list(out):
-                one[:] = total.as_in_context(one.context)
+                one[... if one.stype == "default" else slice(None)] = (
+                    total.as_in_context(one.context)
+                )
 
     @staticmethod
     def is_capable(capability: str) -> bool:
         """It runs no optimizer."""
         return known_capability(capability) and False
+
+
+def _fill(target: NDArray, value: NDArray) -> None:
+    """Copy a value into an array on whatever device."""
+    everything = ... if target.stype == "default" else slice(None)
+    target[everything] = value.as_in_context(target.context)
 
 
 def known_capability(capability: str) -> bool:

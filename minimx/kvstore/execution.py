@@ -99,6 +99,8 @@ def overwrite(target: NDArray, value: NDArray) -> None:
     same_gpu = target.context is value.context and value.context.device_type == "gpu"
     if dense and not same_gpu:
         value.copyto(target)
+    elif dense:
+        target[...] = value.as_in_context(target.context)  # also without axes
     else:
         target[:] = value.as_in_context(target.context)
 
