@@ -152,9 +152,7 @@ class TestStore(OneWorkerStore):
             for other in values[1:]:
                 total = total + other.as_in_context(total.context)
             for one in values if out is None else as_list(out):
-                one[... if one.stype == "default" else slice(None)] = (
-                    total.as_in_context(one.context)
-                )
+                _fill(one, total)
 
     @staticmethod
     def is_capable(capability: str) -> bool:
