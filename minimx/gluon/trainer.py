@@ -34,6 +34,7 @@ from minimx.gluon.loss_scaling import overflowed
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
 from minimx.kvstore import create
+from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.choice import choose
 
 
@@ -78,6 +79,8 @@ class Trainer:
         made already.
     kvstore: where gradients of several devices meet: `device`, `local`, a store, or
         None, with which every device goes its own way.
+    compression_params: how gradients are packed on their way to the store, such as
+        `{"type": "2bit", "threshold": 0.5}`; see `KVStore.set_gradient_compression`.
     update_on_kvstore: whether the store runs the optimizer. By default it does where it
         can, unless MXNET_UPDATE_ON_KVSTORE is 0 or gradients are sparse. Give False to
         use `allreduce_grads` and `update`.
@@ -99,14 +102,11 @@ class Trainer:
                 "Trainer: two of the parameters have the same name. Give one of the "
                 "blocks another prefix."
             )
-        if compression_params:
-            raise ArgumentError(
-                "Trainer: gradients are not compressed within one process; leave "
-                "compression_params away."
-            )
         self._kvstore_params = {"given": kvstore, "wanted": update_on_kvstore}
+        self._compression_params = dict(compression_params or {})
         if isinstance(kvstore, str):
-            create(kvstore)  # a name that is none is said now
+            # Wrong names and settings raise now, not at the first step.
+            self._compress(create(kvstore))
         self._optimizer = self._made_optimizer(optimizer, dict(optimizer_params or {}))
         self._scale = float(self._optimizer.rescale_grad)
         self._amp_original_scale = self._scale
@@ -218,6 +218,7 @@ class Trainer:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
+        dense = []
         for index, parameter, copies in learning:
             gradients = [gradient for _, _, gradient in copies]
             if self._update_on_kvstore:
@@ -229,7 +230,8 @@ class Trainer:
                 self._kvstore.push(index, gradients, -index)
                 self._kvstore.pull(index, gradients, -index, ignore_sparse=False)
             else:
-                self._kvstore.pushpull(index, gradients, priority=-index)
+                dense.append(Gradient(index, gradients, -index))
+        self._kvstore.pushpull_many(dense)
 
     def _push(self, index: int, parameter: Parameter, gradients: list[NDArray]) -> None:
         """Gradients go to the store; weights come back, unless rows are asked for."""
@@ -333,9 +335,16 @@ class Trainer:
 
     def _init_kvstore(self) -> None:
         self._kvstore, self._update_on_kvstore = self._choose_store()
+        if self._kvstore is not None:
+            self._compress(self._kvstore)
         if self._update_on_kvstore:
             self._kvstore.set_optimizer(self._optimizer)
         self._kv_initialized = True
+
+    def _compress(self, store: Any) -> None:
+        """Let a store pack gradients, if that was given."""
+        if self._compression_params:
+            store.set_gradient_compression(self._compression_params)
 
     def _init_params(self) -> None:
         """Give the store the values of parameters that have some."""

@@ -13,11 +13,13 @@ asks for no more:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 from minimx.core import engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, Unavailable
+from minimx.kvstore.bucketing import Gradient
 
 StoreT = TypeVar("StoreT", bound=type)
 
@@ -43,9 +45,21 @@ class KVStoreBase:
         """Sum values over devices and workers, into `out` or back into `value`."""
         raise self._lacks("pushpull")
 
+    def pushpull_many(self, gradients: Sequence[Gradient]) -> None:
+        """`pushpull` each gradient back into itself; a store may sum several at once.
+
+        Trainer and Module call it with all dense gradients of a step.
+        """
+        for one in gradients:
+            self.pushpull(one.key, one.values, priority=one.priority)
+
     def set_optimizer(self, optimizer: Any) -> None:
         """Let the store update the values it keeps from the sums that arrive."""
         raise self._lacks("set_optimizer")
+
+    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
+        """Send gradients in few bits."""
+        raise self._lacks("set_gradient_compression")
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -126,7 +140,7 @@ class TestStore(OneWorkerStore):
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """Copy a value into all of `out`."""
         for one in as_list(out):
-            one[:] = value.as_in_context(one.context)
+            _fill(one, value)
 
     def pushpull(
         self, key: Any, value: Any, out: Any = None, priority: int = 0
@@ -138,12 +152,18 @@ class TestStore(OneWorkerStore):
             for other in values[1:]:
                 total = total + other.as_in_context(total.context)
             for one in values if out is None else as_list(out):
-                one[:] = total.as_in_context(one.context)
+                _fill(one, total)
 
     @staticmethod
     def is_capable(capability: str) -> bool:
         """It runs no optimizer."""
         return known_capability(capability) and False
+
+
+def _fill(target: NDArray, value: NDArray) -> None:
+    """Copy a value into an array on whatever device."""
+    everything = ... if target.stype == "default" else slice(None)
+    target[everything] = value.as_in_context(target.context)
 
 
 def known_capability(capability: str) -> bool:

@@ -21,7 +21,9 @@ from minimx.kvstore.policy import threads_of_sum
 def reduce(plan: Plan, values: Sequence[NDArray]) -> dict[Piece, NDArray]:
     """The sum of the values, each piece of it where the plan completes it.
 
-    A sum of one value is that value itself, not a copy.
+    A sum of one value is that value itself, not a copy. MXNet copies all values to the
+    host before it adds them there; here those of `cpu(1)`, `cpu(2)`, …, which are in
+    its memory, are read where they are.
     """
     have: dict[tuple[int, Piece], NDArray] = {}
     came: dict[tuple[int, int, Piece], NDArray] = {}
@@ -34,8 +36,9 @@ def reduce(plan: Plan, values: Sequence[NDArray]) -> dict[Piece, NDArray]:
     for step in plan.reduce:
         if isinstance(step, Copy):
             sent = own(step.source, step.piece)
-            target = device_of(step.target, values)
-            came[step.target, step.source, step.piece] = sent.as_in_context(target)
+            if step.target != HOST or not _readable_on_host(sent):
+                sent = sent.as_in_context(device_of(step.target, values))
+            came[step.target, step.source, step.piece] = sent
             continue
         parts = [
             own(source, step.piece)
@@ -83,19 +86,27 @@ def part(array: NDArray, piece: Piece) -> NDArray:
     return array if piece == WHOLE else array[piece.start : piece.stop]
 
 
+def _readable_on_host(array: NDArray) -> bool:
+    """Whether a sum on the host can read an array's memory without a copy."""
+    return array.context.device_type.startswith("cpu") and array.stype == "default"
+
+
 def overwrite(target: NDArray, value: NDArray) -> None:
     """Copy a value into an array on whatever device, however it is stored."""
     if target is value:
         return
     dense = target.stype == value.stype == "default"
-    if dense and target.context is not value.context:
+    same_gpu = target.context is value.context and value.context.device_type == "gpu"
+    if dense and not same_gpu:
         value.copyto(target)
+    elif dense:
+        target[...] = value.as_in_context(target.context)  # also without axes
     else:
         target[:] = value.as_in_context(target.context)
 
 
 def add(arrays: Sequence[NDArray], on_host: bool) -> NDArray:
-    """The sum of arrays of one device, in their order.
+    """The sum of arrays of one device, or readable on the host, in their order.
 
     on_host: as MXNet's `CommCPU` adds, by MXNET_KVSTORE_REDUCTION_NTHREADS threads from
         MXNET_KVSTORE_BIGARRAY_BOUND elements on.
@@ -121,7 +132,7 @@ def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
         int(knobs.MXNET_KVSTORE_BIGARRAY_BOUND),
         int(knobs.MXNET_KVSTORE_REDUCTION_NTHREADS),
     )
-    out = nd.empty(first.shape, ctx=first.context, dtype=first.dtype)
+    out = nd.empty(first.shape, ctx=cpu(), dtype=first.dtype)
 
     def run() -> None:
         sums.add([array.view() for array in arrays], out.view(), most)
@@ -129,5 +140,5 @@ def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
     n, nbytes = len(arrays), first.spec.nbytes
     cost = Cost((n - 1) * first.size, (n + 1) * nbytes)
     reads = [array.chunk for array in arrays]
-    engine.push(run, first.context, reads, [out.chunk], "KVStoreReduce", cost=cost)
+    engine.push(run, out.context, reads, [out.chunk], "KVStoreReduce", cost=cost)
     return out

@@ -15,7 +15,8 @@ knobs; `execution` runs the plan. What is written here is what is stored.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from minimx.core.events import attributed
 from minimx.core.files import write_whole
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import OneWorkerStore, known_capability
+from minimx.kvstore.bucketing import Gradient, in_buckets, pack, parts_of, unpack
 from minimx.kvstore.compression import Compression
 from minimx.kvstore.execution import (
     add,
@@ -40,13 +42,18 @@ from minimx.kvstore.execution import (
     reduce,
 )
 from minimx.kvstore.planners import flat, tree
-from minimx.kvstore.planners.steps import Piece, Plan
+from minimx.kvstore.planners.steps import WHOLE, Piece, Plan
 from minimx.kvstore.policy import ON_DEVICES, plan_homes
 from minimx.kvstore.topology import trees_for
 from minimx.optimizer import Optimizer, Updater, get_updater
 
 Key = int | str
 ROWS = "row_sparse"
+
+# A step asks for the same few plans again and again.
+_plan_on_host = lru_cache(maxsize=64)(flat.on_host)
+_plan_on_device = lru_cache(maxsize=256)(flat.on_device)
+_plan_over_trees = lru_cache(maxsize=256)(tree.over_trees)
 
 
 class KVStore(OneWorkerStore):
@@ -123,7 +130,7 @@ class KVStore(OneWorkerStore):
                 kept = any(total is value for value in values)
                 self._stored[key] = total.copyto(total.context) if kept else total
                 return
-            stored = self._stored[key].as_in_context(total.context)
+            stored = self._value(key).as_in_context(total.context)
         self._updater(key, total, stored)
         self._stored[key] = stored
 
@@ -148,13 +155,13 @@ class KVStore(OneWorkerStore):
     def _plan(self, key: Key, arrays: list[NDArray]) -> Plan:
         """Who sends what to whom, for arrays of a key on their devices."""
         if not ON_DEVICES[self._kind]:
-            return flat.on_host(len(arrays))
+            return _plan_on_host(len(arrays))
         devices = [array.context for array in arrays]
         if self._takes_trees(arrays):
             bound = int(knobs.MXNET_KVSTORE_TREE_ARRAY_BOUND)
             rows, elements = arrays[0].shape[0], arrays[0].size
-            return tree.over_trees(trees_for(devices), rows, elements, bound)
-        return flat.on_device(len(arrays), devices.index(self._home(key, devices)))
+            return _plan_over_trees(trees_for(devices), rows, elements, bound)
+        return _plan_on_device(len(arrays), devices.index(self._home(key, devices)))
 
     def _takes_trees(self, arrays: list[NDArray]) -> bool:
         """Whether sums of these arrays climb trees: dense ones, on different GPUs."""
@@ -231,6 +238,54 @@ class KVStore(OneWorkerStore):
         """`push`, then `pull` into `out`, or back into `value`."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+
+    def pushpull_many(self, gradients: Sequence[Gradient]) -> None:
+        """`pushpull` each back into itself; small ones travel in buckets.
+
+        MXNET_KVSTORE_REDUCE_BUCKET_SIZE says how large a bucket is. Keys go one by one
+        while an updater takes each sum, gradients are compressed, or there are other
+        workers. Sums are the same to the bit.
+        """
+        limit = 1024 * int(knobs.MXNET_KVSTORE_REDUCE_BUCKET_SIZE)
+        alone = self._updater is not None or self._compression is not None
+        if not limit or alone or self.num_workers > 1:
+            super().pushpull_many(gradients)
+            return
+        for one in gradients:
+            self._check_fits(one.key, one.values)
+        whole: list[Gradient] = []
+        cut: list[Gradient] = []
+        for one in gradients:
+            # Slices are added in other orders, so a key that is sliced stays alone.
+            sliced = len(self._plan(one.key, one.values).roots) > 1
+            (cut if sliced else whole).append(one)
+        super().pushpull_many(cut)
+        for bucket in in_buckets(whole, limit):
+            if len(bucket) == 1:
+                super().pushpull_many(bucket)
+            else:
+                self._pushpull_bucket(bucket)
+
+    def _pushpull_bucket(self, bucket: list[Gradient]) -> None:
+        """Sum gradients as one flat array; the first key decides where."""
+        first = bucket[0]
+        plan = self._plan(first.key, first.values)
+        on_devices = list(zip(*(one.values for one in bucket), strict=True))
+        urgency = max(one.priority for one in bucket)
+        with (
+            autograd.pause(),
+            engine.urgent(urgency),
+            attributed(category="communication"),
+        ):
+            flats = [pack(values) for values in on_devices]
+            pieces = reduce(plan, flats)
+            broadcast(plan, pieces, flats)
+            for flat, values in zip(flats, on_devices, strict=True):
+                unpack(flat, values)
+            parts = parts_of(pieces[WHOLE], on_devices[0])
+            for one, total in zip(bucket, parts, strict=True):
+                self._pieces.pop(one.key, None)
+                self._stored[one.key] = total
 
     def row_sparse_pull(
         self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None

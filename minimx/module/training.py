@@ -16,6 +16,7 @@ from minimx import nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, DataError
 from minimx.core.files import write_whole
+from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.choice import choose
 from minimx.optimizer import Optimizer, Updater, get_updater
 
@@ -72,12 +73,14 @@ class Training:
         """Change every parameter that has a gradient, on all devices."""
         work: list[tuple[list[int], list[NDArray], list[NDArray]]]
         work = [([], [], []) for _ in range(self.devices)]
+        sums = []
         for place, name in enumerate(self.names):
             parts = [grad for grad in grads[place] if grad is not None]
             if not parts:
                 continue
-            if self.store is not None:
+            if self.on_store:
                 self._meet(name, weights[place], parts, -place)
+            sums.append(Gradient(name, parts, -place))
             for k, grad in enumerate(parts):
                 indices, slopes, values = work[k]
                 indices.append(place * self.devices + k)
@@ -85,6 +88,8 @@ class Training:
                 values.append(weights[place][k])
         if self.updater is None:
             return
+        if self.store is not None:
+            self.store.pushpull_many(sums)
         if self.scaler is None:
             self._apply(work)
             return
@@ -106,10 +111,8 @@ class Training:
     def _meet(
         self, name: str, weights: list[NDArray], grads: list[NDArray], priority: int
     ) -> None:
-        """Sum the gradients in the store; fetch the sum, or the new weights."""
-        if not self.on_store:
-            self.store.pushpull(name, grads, priority=priority)
-        elif {one.stype for one in [*weights, *grads]} == {"default"}:
+        """Let the store update from the sum of gradients; fetch the new weights."""
+        if {one.stype for one in [*weights, *grads]} == {"default"}:
             self.store.pushpull(name, grads, out=weights, priority=priority)
         else:
             self.store.push(name, grads, priority)

@@ -297,9 +297,18 @@ def test_parameters_in_other_wrappings() -> None:
         ),
         (
             lambda net: gluon.Trainer(
-                net.collect_params(), "sgd", compression_params={"type": "2bit"}
+                net.collect_params(),
+                "sgd",
+                kvstore="local",
+                compression_params={"type": "2bit"},
             ),
             "not compressed",
+        ),
+        (
+            lambda net: gluon.Trainer(
+                net.collect_params(), "sgd", compression_params={"type": "3bit"}
+            ),
+            "'2bit' or '1bit'",
         ),
         (
             lambda net: gluon.Trainer(net.collect_params(), optimizer.SGD(), {"wd": 1}),

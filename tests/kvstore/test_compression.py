@@ -18,7 +18,7 @@ from minimx.kvstore.compression import Compression, packed_bytes
 
 @pytest.fixture(autouse=True)
 def _machine() -> Iterator[None]:
-    with knobs(MINIMX_SIM_GPUS=2):
+    with knobs(MINIMX_SIM_GPUS=8):
         yield
 
 
@@ -127,3 +127,78 @@ def test_what_cannot_be_compressed() -> None:
     half = [nd.ones(2, ctx=mx.gpu(i), dtype="float16") for i in range(2)]
     with pytest.raises(DTypeError, match="'h' is float16"):
         kv.push("h", half)
+
+
+@pytest.mark.parametrize("kind", ["2bit", "1bit"])
+@pytest.mark.parametrize(("devices", "on_store"), [(2, False), (3, True), (8, False)])
+def test_a_trainer_learns_from_few_bits(
+    kind: str, devices: int, on_store: bool
+) -> None:
+    target = np.array([[1.0, -2.0, 0.5]], np.float32)
+    x = np.random.default_rng(0).normal(size=(8 * devices, 3)).astype(np.float32)
+    places = [mx.gpu(i) for i in range(devices)]
+    net = mx.gluon.nn.Dense(1, use_bias=False, in_units=3)
+    net.initialize(mx.init.Zero(), ctx=places)
+    trainer = mx.gluon.Trainer(
+        net.collect_params(),
+        "sgd",
+        {"learning_rate": 0.05},
+        compression_params={"type": kind},
+        update_on_kvstore=on_store,
+    )
+    parts = mx.gluon.utils.split_and_load(nd.array(x), places)
+    wanted = mx.gluon.utils.split_and_load(nd.array(x @ target.T), places)
+    for _ in range(400):
+        with mx.autograd.record():
+            pairs = zip(parts, wanted, strict=True)
+            losses = [((net(part) - right) ** 2).mean() / 5 for part, right in pairs]
+        mx.autograd.backward(losses)
+        trainer.step(devices)
+    for at in places:
+        found = net.weight.data(at).asnumpy()
+        np.testing.assert_allclose(found, target, atol=0.1)
+
+
+def pushed_by_a_trainer(given: Any) -> list[list[float]]:
+    """The weights after each of two steps of two devices that push 0.3 each."""
+    weight = mx.gluon.Parameter("w", shape=(2,))
+    weight.initialize(mx.init.Zero(), ctx=[mx.gpu(0), mx.gpu(1)])
+    settings = {"learning_rate": 1.0}
+    trainer = mx.gluon.Trainer([weight], "sgd", settings, compression_params=given)
+    found = []
+    for _ in range(2):
+        with mx.autograd.record():
+            losses = [(0.3 * one).sum() for one in weight.list_data()]
+        mx.autograd.backward(losses)
+        trainer.step(1)
+        found.append(weight.list_data()[1].asnumpy().tolist())
+    return found
+
+
+def test_a_trainer_keeps_what_packing_lost() -> None:
+    assert pushed_by_a_trainer({"type": "2bit"}) == [[0, 0], [-1, -1]]
+    assert pushed_by_a_trainer(None)[0] == pytest.approx([-0.6, -0.6])
+
+
+@pytest.mark.parametrize(("kvstore", "sent"), [("device", True), ("local", False)])
+def test_a_module_compresses_where_the_store_can(kvstore: str, sent: bool) -> None:
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="one")
+    mod = mx.mod.Module(
+        mx.sym.SoftmaxOutput(net, name="softmax"),
+        context=[mx.gpu(0), mx.gpu(1)],
+        compression_params={"type": "2bit", "threshold": 0.1},
+    )
+    mod.bind([("data", (4, 3))], [("softmax_label", (4,))])
+    mod.init_params(mx.init.One())
+    if not sent:
+        with pytest.raises(ArgumentError, match="not compressed"):
+            mod.init_optimizer(kvstore=kvstore)
+        assert not mod.optimizer_initialized
+        return
+    mod.init_optimizer(kvstore=kvstore)
+    with mx.Record() as record:
+        mod.forward_backward(mx.io.DataBatch([nd.ones((4, 3))], [nd.ones(4)]))
+        mod.update()
+        nd.waitall()
+    names = record.texts(record.ops()["name"])
+    assert names.count("Quantize2bit") == 4

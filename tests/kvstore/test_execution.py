@@ -153,3 +153,17 @@ def test_the_links_are_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.startswith("Tree 0:\n       0\n   0       1\n 0   3   1   2\n")
     assert "W:\n  0   2   2   3\n" in printed
     assert "Links:\n  0   2   1   2\n" in printed
+
+
+def test_the_host_reads_its_own_memory_without_copies() -> None:
+    given = [nd.ones(5, ctx=mx.cpu(i)) for i in range(3)]
+    kv = mx.kv.create("local")
+    kv.init("w", nd.zeros(5))
+    nd.waitall()
+    with mx.Record() as record:
+        kv.push("w", given)
+        nd.waitall()
+    assert record.texts(record.ops()["name"]) == ["KVStoreReduce"]
+    given[1][:] = 7  # the sum was taken before
+    kv.pull("w", out=given)
+    assert [one.asnumpy().tolist() for one in given] == [[3.0] * 5] * 3

@@ -131,3 +131,25 @@ def test_a_job_of_another_number_of_workers_is_refused(
     with knobs(DMLC_NUM_WORKER=2), pytest.raises(job.JobError, match="is 2, but"):
         mx.kv.create("dist_sync")
     assert mx.kv.create("dist_sync").num_workers == 1
+
+
+@proves("MXNET_KVSTORE_REDUCE_BUCKET_SIZE")
+def test_small_gradients_share_messages() -> None:
+    def copies() -> int:
+        places = [mx.gpu(i) for i in range(2)]
+        net = mx.gluon.nn.Dense(128, in_units=2)
+        net.initialize(ctx=places)
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", update_on_kvstore=False)
+        with mx.autograd.record():
+            losses = [net(nd.ones((1, 2), ctx=at)).sum() for at in places]
+        mx.autograd.backward(losses)
+        nd.waitall()
+        with mx.Record() as record:
+            trainer.step(1)
+            nd.waitall()
+        return record.texts(record.ops()["name"]).count("CopyGPU2GPU")
+
+    # A weight of 1 KiB and a bias of half of that; each goes there and comes back.
+    with knobs(MINIMX_SIM_GPUS=2):
+        assert turned(copies, MXNET_KVSTORE_REDUCE_BUCKET_SIZE=2048) == (4, 2)
+        assert turned(copies, MXNET_KVSTORE_REDUCE_BUCKET_SIZE=1) == (4, 4)
