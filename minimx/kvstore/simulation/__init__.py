@@ -7,6 +7,11 @@
 The plans are those of the stores (`minimx.kvstore.planners`); only the arrays are
 missing. Time is virtual: the same question has the same answer, on any machine.
 
+What is not exact yet: the presets are plausible constants, compared with no measured
+job. Over 16 workers, equal workers count as one group; that is exact on equal links for
+stores that send in order. On a mesh of unequal links it was up to 4 % off, p3 12 %, and
+`tree` two thirds (it is modelled by its slowest link): `full=True` simulates them all.
+
     cluster     places, links, and presets
     workload    layers: sizes and compute times
     settings    the stores and their knobs

@@ -23,7 +23,7 @@ ROOT = HERE.parents[2]
 #: Everything between a fault and the end of the job, with room for slow machines.
 SOON = 20.0
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(90)]
 
 
 def begun(

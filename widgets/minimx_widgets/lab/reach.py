@@ -193,6 +193,11 @@ RULES: tuple[Rule, ...] = (
         "acts between several devices; this run has one",
     ),
     Rule(
+        "DMLC_ROLE DMLC_NUM_WORKER",
+        never,
+        "acts in a job of several processes; this run is one process",
+    ),
+    Rule(
         "MXNET_CPU_PRIORITY_NTHREADS",
         never,
         "acts on work with priority, the sums over devices; this run has one device",
