@@ -146,7 +146,7 @@ def test_cards_show_the_example_as_text_and_as_html() -> None:
             assert text in shown
     for line in example.code.splitlines():
         assert f"    {line}\n" in repr(card)
-    assert "Try it" not in repr(knobs.describe("MXNET_KVSTORE_USETREE"))
+    assert "Try it" not in repr(knobs.describe("MXNET_KVSTORE_SERIAL_PUSH"))
 
 
 def test_importing_minimx_does_not_load_the_examples() -> None:

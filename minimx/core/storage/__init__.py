@@ -209,21 +209,21 @@ def _refit_gpus(name: str, new: Any, old: Any) -> None:
                 _pools.pop(device, None)
             forget_others()
 
+    def goes(device: Device) -> bool:
+        return device.device_type == "gpu" and device.device_id >= kept
+
     def forget_others() -> None:
-        for device in [driver.device for driver in drivers.opened()]:
-            gone = device.device_type == "gpu" and device.device_id >= kept
-            if gone and device not in _outgrown:
-                drivers.forget(device)
+        for driver in drivers.opened():
+            if goes(driver.device) and driver.device not in _outgrown:
+                drivers.forget(driver.device)
 
     def concerned() -> dict[Device, Pool]:
-        return {
-            device: pool
-            for device, pool in (*_pools.items(), *_outgrown.items())
-            if device.device_type == "gpu" and device.device_id >= kept
-        }
+        found = (*_pools.items(), *_outgrown.items())
+        return {device: pool for device, pool in found if goes(device)}
 
-    # Not inside the lock: operations that end may have to open a pool before.
-    if any(pool.in_use() for pool in concerned().values()):
+    # Operations that were pushed may still have to open a pool there, for which they
+    # need the lock, and the driver.
+    if any(goes(driver.device) for driver in drivers.opened()):
         _settle()
     with _opening:
         refused = concerned()

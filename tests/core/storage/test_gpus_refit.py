@@ -29,3 +29,16 @@ def test_operations_may_open_a_pool_while_gpus_are_taken_away() -> None:
         assert first.asnumpy().tolist() == [0.0] * 4
         del kept, first
         engine.wait_all()
+
+
+def test_operations_that_were_pushed_find_their_gpu() -> None:
+    with knobs(MINIMX_SIM_GPUS=2):
+        nd.zeros(1, ctx=gpu(0)).wait_to_read()
+        free = threading.Event()
+        blocked = engine.Var()
+        engine.push(lambda: free.wait(30), gpu(1), [], [blocked], "wait")
+        engine.push(lambda: free.wait(30), gpu(1), [], [blocked], "wait")
+        late = [nd.ones(2, ctx=gpu(1)) for _ in range(4)]  # their pool is not open
+        threading.Timer(0.2, free.set).start()
+        del late
+    engine.wait_all()
