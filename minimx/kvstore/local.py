@@ -68,8 +68,8 @@ class KVStore(OneWorkerStore):
         self._homes: dict[Key, Context] = {}
         self._updater: Any = None
         self._compression: Compression | None = None
-        # Sums that are complete in pieces, each on another device, and of which nobody
-        # has asked for the whole: they are newer than what is stored.
+        # Sums that are complete in pieces, each on another device, and that were not
+        # yet wanted as one array: they are newer than what is stored.
         self._pieces: dict[Key, tuple[list[Context], dict[Piece, NDArray]]] = {}
 
     @staticmethod

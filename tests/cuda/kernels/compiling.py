@@ -170,7 +170,7 @@ def compile_sparse() -> None:
 
 
 @contextmanager
-def lent(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
+def allocated(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
     """In place of scratch memory of a device."""
     yield [np.ones(shape, dtype) for shape, dtype in wanted]
 
@@ -203,7 +203,7 @@ def main() -> int:
     from minimx.cuda.kernels import scratch
     from minimx.cuda.kernels.arrays import places
 
-    scratch.allocated = lent
+    scratch.allocated = allocated
     room: Any = places
     room.current_device = lambda: None  # no thread works for a device
     compile_all()

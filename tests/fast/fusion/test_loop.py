@@ -1,4 +1,4 @@
-"""Fused loops: strides, text, stages, and what is told of compiling."""
+"""Fused loops: strides, text, stages, and what is recorded of compiling."""
 
 from __future__ import annotations
 

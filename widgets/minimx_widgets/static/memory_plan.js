@@ -346,7 +346,7 @@ class MemoryPlan {
     return el("div", { class: "mx-fact-list" }, ...rows);
   }
 
-  /** What is told of one tensor. @param {import("./lib/memory/plan_data.js").Tensor} tensor */
+  /** What is shown of one tensor. @param {import("./lib/memory/plan_data.js").Tensor} tensor */
   about(tensor) {
     const { state, tensors } = this;
     const same = tensors.filter((other) => other.block === tensor.block);
