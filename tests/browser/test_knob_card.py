@@ -9,23 +9,25 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from minimx.core.knobs import knobs
 from minimx.tools import knob_examples as examples
 from minimx_widgets import KnobPanel
 from tests.browser.pages import empty_page, shoot, stand
+from tests.core.knobs import made_up
 
 pytestmark = pytest.mark.browser
 
 NAME = "MXNET_EXEC_ENABLE_INPLACE"
-PLANNED = "MXNET_KVSTORE_SERIAL_PUSH"
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    panel = KnobPanel([NAME, PLANNED], only=[NAME, PLANNED])
-    with empty_page(browser, 900, 640) as page:
+    names = [NAME, made_up.NAME]
+    with made_up.declared(knobs), empty_page(browser, 900, 640) as page:
+        panel = KnobPanel(names, only=names)
         stand(page, panel)
         yield page
-    panel.close()
+        panel.close()
 
 
 def test_the_card_names_the_function_and_shows_the_example(page: Page) -> None:
@@ -54,8 +56,8 @@ def test_what_is_copied_runs_and_prints_what_the_card_says(page: Page) -> None:
 
 
 def test_a_planned_knob_has_no_example(page: Page) -> None:
-    page.hover(f"[data-knob={PLANNED}]")
+    page.hover(f"[data-knob={made_up.NAME}]")
     page.wait_for_function(
-        "() => document.querySelector('.mx-knob-card').dataset.knob.endsWith('PUSH')"
+        "() => document.querySelector('.mx-knob-card').dataset.knob.endsWith('MADE_UP')"
     )
     assert page.locator(".mx-trial-code").count() == 0

@@ -17,6 +17,7 @@ from minimx.commands.cli import main
 from minimx.commands.cli.compile import run as compile_kernels
 from minimx.core.knobs import knobs
 from minimx.version import __version__
+from tests.core.knobs import made_up
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +46,10 @@ def test_the_table_lists_every_knob(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_table_of_live_and_of_planned_knobs(
     capsys: pytest.CaptureFixture[str], flag: str, live: bool
 ) -> None:
-    _, out, _ = output(capsys, "knobs", flag)
-    for knob in knobs:
-        assert (f" {knob.name} " in out) == (knob.live is live)
+    with made_up.declared(knobs):
+        _, out, _ = output(capsys, "knobs", flag)
+        for knob in knobs:
+            assert (f" {knob.name} " in out) == (knob.live is live)
 
 
 def test_the_table_of_a_group(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from minimx.core.knobs import (
     sync_from_environ,
 )
 from minimx.core.knobs.declarations import DECLARATIONS
+from tests.core.knobs import made_up
 
 ENGINE = "MXNET_ENGINE_TYPE"
 CPU = "MXNET_CPU_WORKER_NTHREADS"
@@ -98,13 +100,12 @@ def test_variables_of_others_are_none_of_our_business() -> None:
 
 
 def test_a_planned_variable_warns_once_for_all() -> None:
+    another = dataclasses.replace(made_up.KNOB, name="MXNET_ANOTHER")
     with pytest.warns(PlannedKnobWarning) as caught:
-        registry(
-            MXNET_KVSTORE_SERIAL_PUSH="1", MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE="1"
-        )
+        Knobs([made_up.KNOB, another], {made_up.NAME: "1", another.name: "1"})
     assert len(caught) == 1
-    assert "MXNET_KVSTORE_SERIAL_PUSH" in str(caught[0].message)
-    assert "MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE" in str(caught[0].message)
+    assert made_up.NAME in str(caught[0].message)
+    assert another.name in str(caught[0].message)
 
 
 def test_an_alias_in_the_environment_sets_its_knob() -> None:
@@ -255,14 +256,15 @@ def test_a_foreign_variable_does_not_stop_a_program() -> None:
 def test_warnings_at_the_start_point_at_the_users_import(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text("# mine\nimport minimx\n")
+    planned = [knob.name for knob in DECLARATIONS if not knob.live][:1]
     done = subprocess.run(
         [sys.executable, script],
         env={
             **os.environ,
             "MXNET_NO_SUCH_THING": "1",
             "MINIMX_CLOCK": "sundial",
-            "MXNET_KVSTORE_SERIAL_PUSH": "1",
             "KMP_AFFINITY": "everywhere",
+            **dict.fromkeys(planned, "1"),
         },
         capture_output=True,
         text=True,
@@ -270,7 +272,7 @@ def test_warnings_at_the_start_point_at_the_users_import(tmp_path: Path) -> None
         check=True,
     )
     places = [x.partition(" ")[0] for x in done.stderr.splitlines() if "Warning:" in x]
-    assert len(places) == 4
+    assert len(places) == 3 + len(planned)
     assert set(places) == {f"{script}:2:"}
 
 
@@ -302,19 +304,22 @@ def test_assigning_to_the_environment_acts_at_once() -> None:
 
 def test_what_cannot_act_is_said_at_the_line_that_assigned() -> None:
     code = (
+        "from tests.core.knobs import made_up\n"
+        "more = made_up.declared(knobs)\n"
+        "more.__enter__()\n"
         "os.environ['MINIMX_CLOCK'] = 'sundial'\n"
         "print(knobs.MINIMX_CLOCK, 'MINIMX_CLOCK' in os.environ)\n"
         "os.environ['MXNET_ENGIN_TYPE'] = 'NaiveEngine'\n"
-        "os.environ['MXNET_KVSTORE_SERIAL_PUSH'] = '1'\n"
+        "os.environ['MXNET_MADE_UP'] = '1'\n"
     )
     value, bad, unknown, planned = later(code)
     assert value == "wall False"
     assert "choose wall or virtual" in bad and "stays 'wall'" in bad
     assert "MXNET_ENGIN_TYPE, which is not a knob" in unknown
-    assert "MXNET_KVSTORE_SERIAL_PUSH" in planned
+    assert "MXNET_MADE_UP (a later part)" in planned
     done = run(f"import os\nfrom minimx.core.knobs import knobs\n{code}")
     places = [x.split(":")[1] for x in done.stderr.splitlines() if "Warning" in x]
-    assert places == ["3", "5", "6"]
+    assert places == ["6", "8", "9"]
 
 
 def test_the_environment_stays_what_it_was() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from minimx.core.errors import KnobError
 from minimx.core.knobs import Knob, Knobs, KnobWarning, PlannedKnobWarning
 from minimx.core.knobs.declarations import DECLARATIONS
+from tests.core.knobs.made_up import KNOB, NAME
 
 ENGINE = "MXNET_ENGINE_TYPE"
 CPU = "MXNET_CPU_WORKER_NTHREADS"
@@ -24,7 +25,7 @@ BULK = "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN"
 @pytest.fixture
 def knobs() -> Iterator[Knobs]:
     """A registry of its own, over an environment of its own."""
-    yield Knobs(DECLARATIONS, {})
+    yield Knobs((*DECLARATIONS, KNOB), {})
 
 
 def told_by(knobs: Knobs, *names: str) -> list[tuple[str, Any, Any]]:
@@ -111,16 +112,16 @@ def test_one_bad_value_changes_nothing(knobs: Knobs) -> None:
 
 
 def test_setting_a_knob_that_does_not_act_yet_says_so(knobs: Knobs) -> None:
-    with pytest.warns(PlannedKnobWarning, match="MXNET_KVSTORE_SERIAL_PUSH .kvstore."):
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
-    assert knobs.get("MXNET_KVSTORE_SERIAL_PUSH") is False
+    with pytest.warns(PlannedKnobWarning, match="MXNET_MADE_UP .a later part."):
+        knobs.set(MXNET_MADE_UP=0)
+    assert knobs.get(NAME) is False
 
 
 def test_the_warning_points_at_the_line_that_set(knobs: Knobs) -> None:
     with pytest.warns(PlannedKnobWarning) as caught:
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
+        knobs.set(MXNET_MADE_UP=0)
     assert caught[0].filename == __file__
-    with pytest.warns(PlannedKnobWarning) as caught, knobs(MXNET_KVSTORE_SERIAL_PUSH=0):
+    with pytest.warns(PlannedKnobWarning) as caught, knobs(MXNET_MADE_UP=0):
         pass
     assert [warning.filename for warning in caught] == [__file__]
 
@@ -129,16 +130,16 @@ def test_a_warning_that_is_an_error_changes_nothing(knobs: Knobs) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(PlannedKnobWarning):
-            knobs.set(MXNET_CPU_WORKER_NTHREADS=2, MXNET_KVSTORE_SERIAL_PUSH=0)
+            knobs.set(MXNET_CPU_WORKER_NTHREADS=2, MXNET_MADE_UP=0)
     assert knobs.diff() == {}
 
 
 def test_going_back_to_the_default_does_not_warn(knobs: Knobs) -> None:
     with pytest.warns(PlannedKnobWarning):
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
+        knobs.set(MXNET_MADE_UP=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH="")
+        knobs.set(MXNET_MADE_UP="")
         knobs.reset()
 
 

@@ -12,6 +12,7 @@ import pytest
 from minimx.core.errors import KnobError
 from minimx.core.knobs import PlannedKnobWarning, knobs
 from minimx_widgets import KnobPanel
+from tests.core.knobs import made_up
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -99,10 +100,9 @@ def test_a_preset_turns_its_knobs_and_names_what_does_not_act_yet(desk: Desk) ->
     answer = desk.ask(kind="preset", name="debug errors")
     assert answer["ok"]
     assert knobs.MXNET_ENGINE_TYPE == "NaiveEngine"
-    planned = [name for name, knob in knobs.declared.items() if not knob.live]
-    knob = knobs.declared[planned[0]]
-    text = knob.choices[-1] if knob.choices else knob.format(knob.default)
-    assert knob.planned_in in desk.ask(kind="set", name=knob.name, text=text)["text"]
+    with made_up.declared(knobs):
+        answer = desk.ask(kind="set", name=made_up.NAME, text="1")
+    assert made_up.KNOB.planned_in in answer["text"]
 
 
 def test_pinning_moves_a_knob_up_and_down(desk: Desk) -> None:
@@ -160,11 +160,8 @@ def test_a_closed_panel_leaves_no_thread_and_no_watcher() -> None:
 
 
 def test_planned_knobs_warn_in_code_as_they_do_on_the_panel() -> None:
-    name = next(name for name, knob in knobs.declared.items() if not knob.live)
-    knob = knobs.declared[name]
-    value = knob.choices[-1] if knob.choices else knob.default
-    with pytest.warns(PlannedKnobWarning, match=name):
-        knobs.set(**{name: knob.format(value) or "x"})
+    with made_up.declared(knobs), pytest.warns(PlannedKnobWarning, match=made_up.NAME):
+        knobs.set(MXNET_MADE_UP=True)
 
 
 def test_the_page_gets_the_example_of_every_live_knob(desk: Desk) -> None:
