@@ -28,10 +28,13 @@ PYTEST := $(BIN)/python -m pytest
 SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
 COMPILED := $(wildcard minimx/core/kernels/*.py minimx/core/kernels/cpu/*.py minimx/core/ops/*.py)
 
+# One job after the other, but for the pairs of `make test`.
+ifndef BESIDE
 .NOTPARALLEL:
+endif
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint unit cuda onednn notebooks browser book bench bench-cuda \
-  bench-peers compat same clean spotless
+.PHONY: help lab test installed checked lint unit kernels cuda onednn notebooks browser \
+  book bench bench-cuda bench-peers compat same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
@@ -50,7 +53,20 @@ help:
 lab: $(LAB)/.stamps/lab $(LAB)/.stamps/compiled
 	$(LAB)/bin/minimx lab $(FLAGS)
 
-test: lint unit cuda onednn notebooks browser
+test: installed checked unit kernels notebooks browser
+
+# Pairs of jobs that keep one core busy each: pip beside pip, mypy beside the compiler of
+# the kernels. What a job prints stays together.
+PAIR := --jobs=2 --output-sync=target BESIDE=yes
+
+installed:
+	@$(MAKE) $(PAIR) $(STAMPS)/test $(LAB)/.stamps/lab
+
+checked:
+	@$(MAKE) $(PAIR) lint $(STAMPS)/compiled
+
+kernels:
+	@$(MAKE) $(PAIR) cuda onednn
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
