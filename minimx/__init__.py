@@ -37,6 +37,7 @@ from minimx.context import (
     num_gpus,
 )
 from minimx.core import autograd, engine, errors, record, storage
+from minimx.core import interrupts as _interrupts
 from minimx.core.errors import MXNetError
 from minimx.core.knobs import ipython as _ipython
 from minimx.core.knobs import knobs
@@ -145,6 +146,7 @@ def _profile(_name: str, new: object, _old: object) -> None:
 
 
 _aliases.install()
+_interrupts.install()
 _ipython.install()  # from now on `%env NAME=value` acts from the next cell
 knobs.watch("MXNET_PROFILER_AUTOSTART", _profile)
 _profile("", knobs.get("MXNET_PROFILER_AUTOSTART"), None)

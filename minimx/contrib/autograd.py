@@ -18,6 +18,7 @@ from minimx.core import autograd
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import zeros
 from minimx.core.autograd import mark_variables
+from minimx.core.autograd.modes import _Mode
 from minimx.core.errors import ArgumentError
 
 __all__ = [
@@ -40,21 +41,11 @@ def set_is_training(is_train: bool) -> bool:
     return before
 
 
-class TrainingStateScope:
+class TrainingStateScope(_Mode):
     """A `with` scope that records and trains, or does neither."""
 
     def __init__(self, enter_state: bool) -> None:
-        self._enter_state = enter_state
-        self._before: list[tuple[bool, bool]] = []
-
-    def __enter__(self) -> None:
-        was = autograd.set_training(self._enter_state)
-        self._before.append((was, autograd.set_recording(self._enter_state)))
-
-    def __exit__(self, *_: object) -> None:
-        training, recording = self._before.pop()
-        autograd.set_training(training)
-        autograd.set_recording(recording)
+        super().__init__(enter_state, enter_state)
 
 
 def train_section() -> TrainingStateScope:

@@ -2,12 +2,14 @@
 
 A program that is stopped while it saves, or a disk that is full, must not cost what was
 saved before. So the bytes go to a neighbour of the file first, which then takes its
-place in one step.
+place in one step. A program that is killed leaves such a neighbour behind; the next one
+that saves the same file removes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ def write_whole(path: str | os.PathLike[str], content: Any, caller: str) -> None
     target = Path(os.path.realpath(path))
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
+        _remove_left_over(target)
         if target.exists() and not target.is_file():  # a device, a pipe
             target.write_bytes(content)
             return
@@ -36,3 +39,22 @@ def write_whole(path: str | os.PathLike[str], content: Any, caller: str) -> None
         raise DataError(
             f"{caller}: cannot write {str(path)!r}: {reason.strerror or reason}."
         ) from reason
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove what processes that are gone have written of a file."""
+    for name in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        pid = name.name.split(".")[-2]
+        if pid.isdecimal() and not _runs(int(pid)):
+            name.unlink(missing_ok=True)
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is a process of this number on this machine."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OverflowError, PermissionError):
+        return True
+    return True

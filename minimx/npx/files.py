@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as onp
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, DataError
+from minimx.core.files import write_whole
 from minimx.nd import serialize
 from minimx.np.creation import array
 from minimx.np.multiarray import as_np
@@ -37,7 +39,14 @@ def savez(file: Path, *args: Any, **kwargs: Any) -> None:
             raise ArgumentError(
                 f"npx.savez writes arrays; {name} is a {type(value).__name__}."
             )
-    onp.savez(file, **{name: value.asnumpy() for name, value in named.items()})
+    content = io.BytesIO()
+    onp.savez(content, **{name: value.asnumpy() for name, value in named.items()})
+    path = os.fspath(file)
+    write_whole(
+        path if path.endswith(".npz") else f"{path}.npz",  # as NumPy names it
+        content.getbuffer(),
+        "npx.savez",
+    )
 
 
 def load(file: Path) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minimx import nd, symbol
+from minimx import nd, npx, symbol
 from minimx.core.errors import DataError
 from minimx.core.files import write_whole
 
@@ -36,8 +38,24 @@ def test_the_old_file_stays_where_the_disk_is_full(
         nd.save(tmp_path / "x", [nd.zeros(3)])
     with pytest.raises(DataError, match="Symbol.save: .* No space left"):
         symbol.var("a").save(str(tmp_path / "x"))
+    os.rename(tmp_path / "x", tmp_path / "x.npz")
+    with pytest.raises(DataError, match="npx.savez: .* No space left"):
+        npx.savez(tmp_path / "x", nd.zeros(3))
+    os.rename(tmp_path / "x.npz", tmp_path / "x")
     assert (tmp_path / "x").read_bytes() == before
     assert os.listdir(tmp_path) == ["x"]
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_running_one_writes_is_not(
+    tmp_path: Path,
+) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left = {f".x.{gone.pid}.partial", ".x.1.partial", f".other.{gone.pid}.partial"}
+    for name in left:
+        (tmp_path / name).write_bytes(b"half")
+    write_whole(tmp_path / "x", b"new", "save")
+    assert {*os.listdir(tmp_path)} == {*left, "x"} - {f".x.{gone.pid}.partial"}
 
 
 def test_a_link_goes_on_pointing(tmp_path: Path) -> None:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections.abc import Generator
 from typing import Any
 
 from minimx.core.events import attribute, attribution
+from minimx.core.knobs import ipython
+
+
+class _Before:
+    """What held before a scope: the modes, and whose work it was that records noted."""
+
+    __slots__ = ("modes", "work")
+
+    def __init__(self) -> None:
+        at = attribution
+        self.modes = state.recording, state.training
+        self.work = at.layer, at.phase, at.category, at.owners
 
 
 class _State(threading.local):
+    """The modes of a thread, and what they were before each open scope."""
+
     def __init__(self) -> None:
         self.recording = False
         self.training = False
+        self.scopes: list[_Before] = []  # outermost first
 
 
 state = _State()
@@ -41,35 +57,71 @@ def set_training(train_mode: bool) -> bool:
 
 
 class _Mode:
-    """A `with` scope (and decorator) that sets recording and training mode."""
+    """A `with` scope (and decorator) that sets recording and training mode.
+
+    Ctrl-C may interrupt a scope anywhere, also as `__exit__` begins, before it has done
+    anything. Then the generator that holds what was before is dropped together with the
+    exception; Python closes what it drops, and so the modes come back.
+    """
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
         self._training = training
-        self._saved: list[tuple[bool, bool, tuple[str, str, str]]] = []
+        self._open: list[Generator[None]] = []
 
     def __enter__(self) -> None:
-        at = attribution
-        before = (at.layer, at.phase, at.category)
-        if self._recording:
-            attribute(at.layer, "forward", "activation")
-        self._saved.append((state.recording, state.training, before))
-        if self._recording is not None:
-            state.recording = self._recording
-        if self._training is not None:
-            state.training = self._training
+        scope = _scope(self._recording, self._training)
+        self._open.append(scope)
+        next(scope)
 
     def __exit__(self, *_: object) -> None:
-        state.recording, state.training, before = self._saved.pop()
-        attribute(*before)
+        self._open.pop().close()
 
     def __call__(self, function: Any) -> Any:
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            with _Mode(self._recording, self._training):
                 return function(*args, **kwargs)
 
         return inside
+
+
+def _scope(recording: bool | None, training: bool | None) -> Generator[None]:
+    """Set modes until it is closed; None leaves a mode as it is."""
+    at, scopes = attribution, state.scopes
+    before, depth = _Before(), len(scopes)
+    try:
+        scopes.append(before)
+        if recording:
+            attribute(at.layer, "forward", "activation")
+        if recording is not None:
+            state.recording = recording
+        if training is not None:
+            state.training = training
+        yield
+    finally:
+        # Nothing is called here, since Python looks for Ctrl-C after calls. If an outer
+        # scope has ended first, it has brought back what was before this one.
+        if scopes[depth : depth + 1] == [before]:
+            state.recording, state.training = before.modes
+            at.layer, at.phase, at.category, at.owners = before.work
+            del scopes[depth:]
+
+
+def close_scopes() -> None:
+    """Close what an interrupted cell left open: no scope reaches into the next cell.
+
+    Modes that were set by `set_recording` and `set_training` stay.
+    """
+    if state.scopes:
+        before = state.scopes[0]
+        state.recording, state.training = before.modes
+        at = attribution
+        at.layer, at.phase, at.category, at.owners = before.work
+        state.scopes.clear()
+
+
+ipython.actions.append(close_scopes)
 
 
 def record(train_mode: bool = True) -> _Mode:

@@ -153,7 +153,7 @@ def walking(train: bool, create_graph: bool) -> Iterator[None]:
     """
     get = knobs.get
     at = attribution
-    before = (at.layer, at.phase, at.category)
+    before = at.layer, at.phase, at.category, at.owners
     modes = state.recording, state.training
     watch = tape.watching
     bulk = get("MXNET_EXEC_BULK_EXEC_TRAIN") and not create_graph
@@ -167,7 +167,7 @@ def walking(train: bool, create_graph: bool) -> Iterator[None]:
             yield
     finally:
         state.recording, state.training = modes
-        attribute(*before)
+        at.layer, at.phase, at.category, at.owners = before
         at.forward_op = 0
         at.origin = None
         if watch is not None:

@@ -45,7 +45,8 @@ __all__ = [
 ]
 
 knobs = Knobs(DECLARATIONS)
-sync_from_environ = _ipython.synchronize = knobs.sync_from_environ
+sync_from_environ = knobs.sync_from_environ
+_ipython.actions.append(sync_from_environ)
 
 
 def _environ_changed(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Knobs in IPython: `%env NAME=value` acts from the next cell.
+"""What is done before each cell in IPython: `%env NAME=value` acts from the next one.
 
 IPython is never imported from here; where it does not run, there is nothing to do.
 """
@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-#: What is done before a cell; the package sets it to `knobs.sync_from_environ`.
-synchronize: Callable[[], object] = dict
+#: What is done before a cell, in order.
+actions: list[Callable[[], object]] = []
 
 
 def install() -> bool:
-    """Look at `os.environ` before every cell. False where no IPython runs.
+    """Run `actions` before every cell from now on. False where no IPython runs.
 
     Calling it again changes nothing.
     """
@@ -27,8 +27,9 @@ def install() -> bool:
 
 
 def before_cell(info: object) -> None:
-    """Turn the knobs that earlier cells have changed in the environment."""
-    synchronize()
+    """Do what is due, such as turning knobs that cells changed in the environment."""
+    for action in actions:
+        action()
 
 
 def runs() -> bool:
