@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -42,11 +43,19 @@ TOGETHER = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file stay in one process (`--dist loadgroup`)."""
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(TOGETHER.get(file, file)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file stay in one process (`--dist loadfile`).
+
+    Marks would do for `--dist loadgroup`; xdist 3.8 loses them under pytest 9.2, whose
+    items keep their names elsewhere.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    scheduler: Any = LoadFileScheduling(config, log)
+    file_of = scheduler._split_scope
+    scheduler._split_scope = lambda node: TOGETHER.get(file_of(node), file_of(node))
+    return scheduler
 
 
 def forget_what_stands() -> None:
