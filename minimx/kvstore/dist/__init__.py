@@ -6,7 +6,9 @@ In every process `mx.kv.create("dist_sync")` gives a store that knows its `rank`
 the processes send to each other goes over MPI, on one thread in each process.
 
 Reading order: `order.py` (which collective is next, and why that cannot deadlock),
-`job.py` (the thread that talks to MPI), `store.py` (what a user calls). `parity.py`
-compares the ranks before training begins. Nothing that is received is unpickled: what
+`job.py` (the thread that talks to MPI), `store.py` (what a user calls). Around it:
+`start.py` begins MPI, `parity.py` compares the ranks before training begins,
+`control.py` carries small messages, `collectives.py` arrays, and `liveness.py` looks
+whether the other processes are alive. Nothing that is received is unpickled: what
 travels is the memory of arrays, and JSON.
 """

@@ -6,16 +6,14 @@ hands it to the thread of this module, which announces it to rank 0 (`order.py`)
 it when rank 0 says so, and gives its vars back. So no worker of the engine ever waits
 for another process.
 
-While it waits, the thread looks every `LOOK` seconds whether the processes of ranks on
-the same machine are alive. If one is not, everything that waits for it fails with
+While it waits, the thread looks whether the processes of ranks on the same machine are
+alive (`liveness.py`). If one is not, everything that waits for it fails with
 `JobError`. (Where ranks run on several machines, `minimx launch` ends the job.)
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib.util
-import json
 import logging
 import os
 import socket
@@ -26,7 +24,6 @@ import traceback
 import warnings
 from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -42,26 +39,26 @@ from minimx.core.engine.running import perform
 from minimx.core.engine.threaded import ThreadedEngine, hand_over
 from minimx.core.engine.trace import Trace
 from minimx.core.engine.var import Var, append, release, var_lock
-from minimx.core.knobs import knobs
-from minimx.core.errors import MXNetError, Unavailable
+from minimx.kvstore.dist.collectives import Collectives
+from minimx.kvstore.dist.control import Control
+from minimx.kvstore.dist.liveness import LOOK, Processes
 from minimx.kvstore.dist.order import Order, named
 from minimx.kvstore.dist.parity import MUST_AGREE, differences, facts
+from minimx.kvstore.dist.start import (
+    LAUNCHED,
+    JobError,
+    check_installed,
+    check_launched,
+    load_mpi,
+)
 
-#: Seconds between two looks at whether the other processes are alive.
-LOOK: Final = 0.2
 #: After so many seconds of waiting, the ranks that all wait for are named.
 SLOW: Final = 10.0
 #: How long MPI is asked without a pause, and the pause afterwards, in seconds.
 SPIN: Final = 0.0003
 PAUSE: Final = 0.00005
-#: What a launcher of MPI programs puts into the environment of a rank.
-LAUNCHED: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_FD")
 
 log = logging.getLogger(__name__)
-
-
-class JobError(MXNetError):
-    """The ranks cannot go on together: one has died, has left, or does otherwise."""
 
 
 class Collective(Operation):
@@ -77,27 +74,6 @@ class Collective(Operation):
     done: threading.Event
 
 
-def _load_mpi() -> Any:
-    """mpi4py's MPI, begun; MPI is ended by `Job.close`."""
-    if importlib.util.find_spec("mpi4py") is None:
-        raise Unavailable(
-            "stores between processes need mpi4py and an MPI library. Install them "
-            "with: pip install 'minimx[dist]'"
-        )
-    import mpi4py
-
-    if "mpi4py.MPI" not in sys.modules:
-        mpi4py.rc.finalize = False  # it would wait for ranks that have died
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as reason:
-        raise Unavailable(
-            f"mpi4py finds no MPI library ({reason}). Install one with: pip install "
-            "'minimx[dist]'"
-        ) from reason
-    return MPI
-
-
 class Job:
     """All ranks, as seen by one of them.
 
@@ -109,31 +85,30 @@ class Job:
 
     def __init__(self) -> None:
         self.failure: JobError | None = None
-        mpi = _load_mpi() if any(name in os.environ for name in LAUNCHED) else None
+        check_installed()
+        mpi = load_mpi() if any(name in os.environ for name in LAUNCHED) else None
         if mpi is None or mpi.COMM_WORLD.size == 1:
-            if importlib.util.find_spec("mpi4py") is None:
-                _load_mpi()  # raises
             return
         self._mpi = mpi
-        self._control = mpi.COMM_WORLD.Dup()
-        self._data = mpi.COMM_WORLD.Dup()
-        self.rank, self.size = self._data.rank, self._data.size
-        self._pids = self._compare()
+        self.rank, self.size = mpi.COMM_WORLD.rank, mpi.COMM_WORLD.size
+        self._control = Control(mpi, mpi.COMM_WORLD.Dup())
+        self._collectives = Collectives(mpi, mpi.COMM_WORLD.Dup(), self._complete)
+        self._processes = self._compare()
         self._numbers = count()
         self._submitting = threading.Lock()
         self._queue: SimpleQueue[Any] = SimpleQueue()  # operations; None: the end
         self._waiting: dict[int, Collective] = {}  # announced, not run yet
         self._order = Order(self.size)  # used by rank 0
-        self._last_look = self._idle_since = time.monotonic()
+        self._idle_since = time.monotonic()
         self._named: set[int] = set()  # operations whose slow ranks were named
         self._error = ""  # why this rank ends, if it does by an error
         self._thread = threading.Thread(target=self._serve, name="mpi", daemon=True)
         self._thread.start()
         atexit.register(self.close)
 
-    def _compare(self) -> dict[int, int]:
-        """Compare what ranks should have in common; the pids of ranks on this host."""
-        ranks = self._gather(facts())
+    def _compare(self) -> Processes:
+        """Compare what ranks should have in common; the other ranks on this host."""
+        ranks = self._control.gather(facts())
         found = differences([one["compared"] for one in ranks])
         if any(name in found for name in MUST_AGREE):
             lines = "; ".join(found[name] for name in MUST_AGREE if name in found)
@@ -145,22 +120,13 @@ class Job:
                 stacklevel=2,
             )
         here = socket.gethostname()
-        return {
-            rank: int(one["pid"])
-            for rank, one in enumerate(ranks)
-            if one["host"] == here and rank != self.rank
-        }
-
-    def _gather(self, value: Any) -> list[Any]:
-        """The plain data of every rank, in order; before the thread starts."""
-        sent = np.frombuffer(json.dumps(value).encode(), np.uint8)
-        sizes = np.empty(self.size, np.int64)
-        self._data.Allgather(np.array([sent.size], np.int64), sizes)
-        came = np.empty(int(sizes.sum()), np.uint8)
-        byte = self._mpi.BYTE
-        self._data.Allgatherv([sent, byte], [came, sizes.tolist(), None, byte])
-        parts = np.split(came, np.cumsum(sizes)[:-1])
-        return [json.loads(part.tobytes()) for part in parts]
+        return Processes(
+            {
+                rank: int(one["pid"])
+                for rank, one in enumerate(ranks)
+                if one["host"] == here and rank != self.rank
+            }
+        )
 
     # -- operations -------------------------------------------------------------------
 
@@ -217,31 +183,11 @@ class Job:
 
     def sum(self, key: Any, array: np.ndarray[Any, Any]) -> None:
         """Add up an array over all ranks, in place, to the bit the same on all."""
-        flat, begin = array.reshape(-1), events.clock()
-        if flat.dtype.char in "fdbBhHiIlLqQ":
-            self._complete(self._data.Iallreduce(self._mpi.IN_PLACE, flat))
-        else:  # float16 and bfloat16, which MPI cannot add
-            sent, byte = flat.view(np.uint8), self._mpi.BYTE
-            came = np.empty((self.size, sent.size), np.uint8)
-            self._complete(self._data.Iallgather([sent, byte], [came, byte]))
-            parts = came.view(flat.dtype).astype(np.float32)
-            flat[:] = parts.sum(axis=0).astype(flat.dtype)
-        self._record(key, begin, flat.nbytes)
+        self._collectives.sum(key, array)
 
     def spread(self, key: Any, array: np.ndarray[Any, Any]) -> None:
         """Fill an array on all ranks with what it is on rank 0."""
-        flat, begin = array.reshape(-1).view(np.uint8), events.clock()
-        self._complete(self._data.Ibcast([flat, self._mpi.BYTE], root=0))
-        self._record(key, begin, flat.nbytes)
-
-    def _record(self, key: Any, begin: int, nbytes: int) -> None:
-        listener = events.recorder
-        if listener is not None:
-            src, dst = f"rank {self.rank}", f"{self.size} ranks"
-            phase = events.attribution.phase
-            listener.communication(
-                begin, events.clock(), str(key), src, dst, nbytes, phase
-            )
+        self._collectives.spread(key, array)
 
     def _complete(self, request: Any) -> None:
         """Wait for MPI, and watch the other processes meanwhile."""
@@ -290,9 +236,8 @@ class Job:
                 0, operation.number, operation.priority, operation.text
             )
         else:
-            self._send(
-                0, ready=[operation.number, operation.priority, operation.text]
-            )
+            ready = [operation.number, operation.priority, operation.text]
+            self._control.send(0, {"ready": ready})
 
     def _go_on(self) -> None:
         """Run what rank 0 has decided on; or wait a little."""
@@ -305,11 +250,11 @@ class Job:
             if problem := self._order.problem():
                 self._fail(problem)
                 for rank in range(1, self.size):
-                    self._send(rank, stop=problem)
+                    self._control.send(rank, {"stop": problem})
                 return
             number = self._order.next()
             for rank in range(1, self.size) if number is not None else ():
-                self._send(rank, go=number)
+                self._control.send(rank, {"go": number})
         if number is not None:
             self._finish(number)
             self._idle_since = time.monotonic()
@@ -343,19 +288,9 @@ class Job:
 
     # -- messages -------------------------------------------------------------------------
 
-    def _send(self, rank: int, **message: Any) -> None:
-        """Send plain data to a rank; it is small, so MPI does not wait."""
-        text = np.frombuffer(json.dumps(message).encode(), np.uint8)
-        self._control.Send([text, self._mpi.BYTE], dest=rank)
-
     def _heard(self) -> int | None:
         """Read messages up to one that lets an operation begin; its number."""
-        mpi, status = self._mpi, self._mpi.Status()
-        while self._control.Iprobe(mpi.ANY_SOURCE, mpi.ANY_TAG, status):
-            came = np.empty(status.Get_count(mpi.BYTE), np.uint8)
-            source = status.Get_source()
-            self._control.Recv([came, mpi.BYTE], source=source)
-            message = json.loads(came.tobytes())
+        for source, message in self._control.received():
             if "go" in message:
                 return int(message["go"])
             if "ready" in message:
@@ -374,21 +309,17 @@ class Job:
         """Let the others know that this rank takes no part any more."""
         for rank in range(self.size):
             if rank != self.rank and self.failure is None:
-                self._send(rank, left=why)
+                self._control.send(rank, {"left": why})
         if self.rank == 0:
             self._order.leave(0, why)
 
     # -- the other processes ----------------------------------------------------------------
 
     def _look(self) -> None:
-        """Fail if a process of this machine has died; every `LOOK` seconds."""
-        if time.monotonic() - self._last_look < LOOK:
-            return
-        self._last_look = time.monotonic()
-        dead = [rank for rank, pid in self._pids.items() if not alive(pid)]
-        if dead and self._waiting_after_messages():
-            pids = ", ".join(str(self._pids[rank]) for rank in dead)
-            self._fail(f"{named(dead)} died (process {pids}).")
+        """Fail if a process of this machine has died."""
+        died = self._processes.died()
+        if died and self._waiting_after_messages():
+            self._fail(died)
 
     def _waiting_after_messages(self) -> bool:
         """Whether no message explains what is wrong; True while something waits."""
@@ -436,38 +367,6 @@ class Job:
 
 def _nothing() -> None:
     """What an operation does that only orders others."""
-
-
-def alive(pid: int) -> bool:
-    """Whether a process of this machine runs; one that only waits to be reaped not."""
-    stat = Path(f"/proc/{pid}/stat")
-    if stat.parent.parent.joinpath("self").exists():
-        try:
-            return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def check_launched(ranks: int) -> None:
-    """Raise `JobError` if a launcher has set that this job is another one."""
-    if knobs.DMLC_ROLE not in ("", "worker"):
-        raise JobError(
-            f"DMLC_ROLE is {knobs.DMLC_ROLE}, but a rank of minimx is a worker. "
-            "Start the job with: minimx launch -n 4 train.py"
-        )
-    wanted = int(knobs.DMLC_NUM_WORKER)
-    if knobs.is_set("DMLC_NUM_WORKER") and ranks != wanted:
-        raise JobError(
-            f"DMLC_NUM_WORKER is {wanted}, but the job has {ranks} ranks. Start it "
-            f"with: minimx launch -n {wanted} train.py"
-        )
 
 
 _job: Job | None = None
