@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from typing import Any, Final
 
-from minimx.core.knobs import knobs
 from minimx.core.errors import MXNetError, Unavailable
+from minimx.core.knobs import knobs
+from minimx.kvstore.dist.roles import Roles
 
 #: What a launcher of MPI programs puts into the environment of a rank.
 LAUNCHED: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_FD")
@@ -43,16 +45,33 @@ def check_installed() -> None:
         )
 
 
-def check_launched(ranks: int) -> None:
+def launched() -> bool:
+    """Whether a launcher of MPI programs has started this process."""
+    return any(name in os.environ for name in LAUNCHED)
+
+
+def wanted_servers() -> int | None:
+    """How many servers the workers are to run, if that was set."""
+    return int(knobs.DMLC_NUM_SERVER) if knobs.is_set("DMLC_NUM_SERVER") else None
+
+
+def check_launched(roles: Roles) -> None:
     """Raise `JobError` if a launcher has set that this job is another one."""
-    if knobs.DMLC_ROLE not in ("", "worker"):
+    workers, servers = len(roles.workers), len(roles.servers)
+    if not workers:
         raise JobError(
-            f"DMLC_ROLE is {knobs.DMLC_ROLE}, but a rank of minimx is a worker. "
-            "Start the job with: minimx launch -n 4 train.py"
+            f"DMLC_ROLE is {knobs.DMLC_ROLE}, but the job has no worker. Start it "
+            "with: minimx launch -n 4 -s 2 train.py"
         )
     wanted = int(knobs.DMLC_NUM_WORKER)
-    if knobs.is_set("DMLC_NUM_WORKER") and ranks != wanted:
+    if knobs.is_set("DMLC_NUM_WORKER") and workers != wanted:
         raise JobError(
-            f"DMLC_NUM_WORKER is {wanted}, but the job has {ranks} ranks. Start it "
+            f"DMLC_NUM_WORKER is {wanted}, but the job has {workers} workers. Start it "
             f"with: minimx launch -n {wanted} train.py"
+        )
+    wanted = int(knobs.DMLC_NUM_SERVER)
+    if roles.dedicated and knobs.is_set("DMLC_NUM_SERVER") and servers != wanted:
+        raise JobError(
+            f"DMLC_NUM_SERVER is {wanted}, but the job has {servers} servers. Start it "
+            f"with: minimx launch -n {workers} -s {wanted} train.py"
         )
