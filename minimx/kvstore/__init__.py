@@ -46,7 +46,7 @@ def create(name: str = "local") -> Any:
     if lower in ON_DEVICES:
         return KVStore(lower)
     if lower in (*BETWEEN_PROCESSES, "horovod"):
-        from minimx.kvstore.dist.on_servers import created
+        from minimx.kvstore.dist.p3 import created
         from minimx.kvstore.dist.store import Horovod
 
         return Horovod() if lower == "horovod" else created(lower)

@@ -31,21 +31,23 @@ import numpy as np
 
 from minimx.core import engine, events
 from minimx.core.device import cpu
-from minimx.core.engine import bulking
-from minimx.core.engine.failures import inherited, raise_pending
-from minimx.core.engine.operation import Operation
+from minimx.core.engine.failures import inherited
 from minimx.core.engine.origin import capture
-from minimx.core.engine.running import perform
-from minimx.core.engine.threaded import ThreadedEngine, hand_over
-from minimx.core.engine.trace import Trace
-from minimx.core.engine.var import Var, append, release, var_lock
+from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
 from minimx.kvstore.dist.collectives import Collectives
 from minimx.kvstore.dist.control import Control
 from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
+from minimx.kvstore.dist.operations import (
+    Collective,
+    appended,
+    finish,
+    handed_over,
+    nothing,
+)
 from minimx.kvstore.dist.order import Order, named
 from minimx.kvstore.dist.parity import compare, facts
-from minimx.kvstore.dist.post import Bytes, Header, Loopback, MpiWire, Post
+from minimx.kvstore.dist.post import Bytes, Header, Loopback, MpiWire, Post, Wire
 from minimx.kvstore.dist.roles import assigned
 from minimx.kvstore.dist.service import Exchange, Message, Service
 from minimx.kvstore.dist.start import (
@@ -67,19 +69,6 @@ BRISK: Final = 0.02
 LONG_PAUSE: Final = 0.001
 
 log = logging.getLogger(__name__)
-
-
-class Collective(Operation):
-    """An operation that all ranks take part in.
-
-    number: its position in the order of the program. text: what it does.
-    """
-
-    __slots__ = ("done", "number", "text")
-
-    number: int
-    text: str
-    done: threading.Event
 
 
 class Job:
@@ -117,7 +106,8 @@ class Job:
 
     def _be_alone(self) -> None:
         self._mpi = None
-        self._process, self._wire = 0, Loopback()
+        self._process = 0
+        self._wire: Wire = Loopback()
         self.roles = assigned([str(knobs.DMLC_ROLE)], wanted_servers())
         check_launched(self.roles)
         self._processes = Processes({})
@@ -157,7 +147,7 @@ class Job:
                     self.service.begin_to_serve()
                 if self._mpi is None:
                     self._thread.start()
-                self._queue.put(_nothing)  # it looks for messages from now on
+                self._queue.put(nothing)  # it looks for messages from now on
         return self.service
 
     @property
@@ -203,7 +193,7 @@ class Job:
         key: as which its bytes are recorded. The other arguments are `submit`'s.
         """
         operation = Exchange(
-            _nothing, cpu(), reads, writes, name, priority, origin=capture()
+            nothing, cpu(), reads, writes, name, priority, origin=capture()
         )
         operation.begin, operation.came, operation.text = begin, came, text
         operation.key, operation.phase = key, events.attribution.phase
@@ -211,38 +201,19 @@ class Job:
 
     def _push(self, operation: Collective | Exchange) -> None:
         """Append an operation to its vars; the thread gets it when they are ready."""
-        if bulking.users:
-            bulking.hand_over_all(engine.current.submit)
-        operation.done = threading.Event()
         operation.put = self._queue.put
-        if events.recorder is not None:
-            operation.trace = Trace(events.recorder, events.clock())
         with self._submitting:
             if isinstance(operation, Collective):
                 operation.number = next(self._numbers)
-            with var_lock:
-                trace = operation.trace
-                edges = trace.edges(operation) if trace is not None else None
-                if trace is not None:
-                    trace.t_ready = events.clock()
-                if append(operation):
-                    operation.put(operation)
-        if trace is not None and edges:
-            trace.emit_edges(edges)
-        written = operation.writes[0]
-        if isinstance(engine.current, ThreadedEngine):
-            # `waitall` counts what the engine runs itself, so that it waits for this.
-            engine.push(_nothing, cpu(), [written], [], "KVStoreDistArrived")
-        else:
-            operation.done.wait()
-            raise_pending(written)
+            edges = appended(operation)
+        handed_over(operation, edges)
 
     def agree(self, text: str) -> None:
         """Block until all ranks have come here; JobError if they are elsewhere."""
         if self.size == 1:
             return
         var = Var()
-        self.submit(_nothing, text, "KVStoreDistBarrier", [], [var])
+        self.submit(nothing, text, "KVStoreDistBarrier", [], [var])
         engine.wait_to_read(var)
 
     # -- collectives, called by operations ---------------------------------------------
@@ -274,7 +245,7 @@ class Job:
                 operation = self._queue.get(block=not self._polls())
                 if operation is None:
                     ending = True
-                elif operation is not _nothing:
+                elif operation is not nothing:
                     self._begin(operation)
                 continue
             except Empty:
@@ -334,6 +305,7 @@ class Job:
             return
         if self._mpi is not None:
             self._hear()
+            self._check_coordinated()
         number = self._allowed.popleft() if self._allowed else None
         if self._coordinates:
             if problem := self._order.problem():
@@ -351,6 +323,15 @@ class Job:
             self._idle_since = time.monotonic()
             return
         self._wait_a_little()
+
+    def _check_coordinated(self) -> None:
+        """Fail if something waits to be allowed by rank 0, which has left."""
+        why = self._left.get(self.roles.workers[0])
+        if why is None or self._coordinates:
+            return
+        for number, operation in self._waiting.items():
+            if number not in self._allowed:
+                self._fail(f"rank 0 {why}, before: {operation.text}.")
 
     @property
     def _coordinates(self) -> bool:
@@ -375,12 +356,7 @@ class Job:
         """Run an operation, or let it fail, and give its vars back."""
         if self.failure is not None:
             operation.fn = self._raise
-        perform(operation, "mpi")
-        with var_lock:
-            ready = release(operation)
-        operation.done.set()
-        if ready is not None:
-            hand_over(ready)
+        finish(operation)
 
     def _raise(self) -> None:
         assert self.failure is not None
@@ -416,9 +392,6 @@ class Job:
         rank = self.roles.workers.index(process)
         if self._coordinates:
             self._order.leave(rank, why)
-        if rank == 0 and self._waiting:
-            text = next(iter(self._waiting.values())).text
-            self._fail(f"rank 0 {why}, before: {text}.")
         if self.service is not None:
             self.service.left(rank, why)
             if failed:
@@ -485,6 +458,7 @@ class Job:
         self._queue.put(None)
         self._thread.join(None if error is None else 5 * LOOK)
         if error is None and self.failure is None:
+            assert self._mpi is not None
             self._mpi.Finalize()
             return
         if error is None:
@@ -495,12 +469,13 @@ class Job:
         os._exit(1)
 
 
-def _nothing() -> None:
-    """What an operation does that only orders others."""
-
-
 _job: Job | None = None
 _making = threading.Lock()
+
+
+def current() -> Job | None:
+    """The job that this process is in, if it has begun."""
+    return _job
 
 
 def job() -> Job:

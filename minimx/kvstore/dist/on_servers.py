@@ -3,7 +3,8 @@
     dist_async, dist_async_device     servers update with each push, wait for nobody
     dist_sync, …                      where the job has servers of their own: they add
                                       what all workers push, and update once
-    p3, dist_p3                       sums alone, in slices; urgent ones overtake
+
+`p3.py` has those that send in slices.
 
 A job without processes of its own for servers has a server in every worker, on a thread
 beside the program. What a worker sends is planned in `planners.placement`. A push ends
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,11 @@ from minimx.core.engine.var import Var
 from minimx.core.errors import ArgumentError, Unavailable
 from minimx.core.events import attributed
 from minimx.core.knobs import knobs
-from minimx.kvstore.base import KVStoreBase, known_capability
+from minimx.kvstore.base import KVStoreBase
 from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.compression import Compression
+from minimx.kvstore.dist.asking import Answer, ask, ask_all
+from minimx.kvstore.dist.known import Known, cut_rows, joined_rows, memory_of
 from minimx.kvstore.dist.post import Bytes, Header
 from minimx.kvstore.dist.server import ROWS
 from minimx.kvstore.dist.service import Message
@@ -36,33 +39,10 @@ from minimx.kvstore.dist.states import RemoteUpdater, settings_of, without_param
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
 from minimx.kvstore.local import Key, KVStore, _by_key
-from minimx.kvstore.planners.placement import Part, Slicer, place
+from minimx.kvstore.planners.placement import Part, place
 from minimx.optimizer import Optimizer
 
 _stores = 0  # made in this process; the same on all workers when a key is begun
-
-
-class Known(NamedTuple):
-    """What a worker knows of a key. parts: in elements, or rows of a sparse one.
-
-    var: orders what is sent of the key.
-    """
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    stype: str
-    parts: tuple[Part, ...]
-    var: Var
-
-    def bytes_of(self, part: Part) -> slice:
-        """Where a part is in the memory of a dense array."""
-        size = self.dtype.itemsize
-        return slice(part.start * size, part.stop * size)
-
-    def shape_of(self, part: Part) -> tuple[int, ...]:
-        """The shape in which a server keeps a part."""
-        rest = self.shape[1:] if self.stype == ROWS else ()
-        return (part.stop - part.start, *rest)
 
 
 class ServerStore(DistStore):
@@ -104,7 +84,7 @@ class ServerStore(DistStore):
             if self.rank == 0:
                 with autograd.pause():
                     messages += self._first(one, known, values[0].copyto(cpu()))
-        self._ask(messages, f"init of {', '.join(texts)}")
+        ask(self._job, messages, f"init of {', '.join(texts)}")
         self._job.agree(f"init of {', '.join(texts)}")
 
     def _known(self, key: Key, value: NDArray) -> Known:
@@ -124,9 +104,9 @@ class ServerStore(DistStore):
         header = {"do": "init", "dtype": str(known.dtype)}
         messages = []
         if known.stype == ROWS:
-            cut = self._cut_rows(known, value)
+            cut = cut_rows(known, value)
         else:
-            memory = _memory(value.asnumpy())
+            memory = memory_of(value.asnumpy())
             cut = [({}, memory[known.bytes_of(part)]) for part in known.parts]
         for part, (more, payload) in zip(known.parts, cut, strict=True):
             shape = list(known.shape_of(part))
@@ -142,14 +122,15 @@ class ServerStore(DistStore):
 
     def _push(self, key: Key, total: NDArray, priority: int) -> None:
         known: Known = self._stored[key]
+        cut: Sequence[tuple[Header, Any]]
         if total.stype != "default":
-            cut = self._cut_rows(known, total)
+            cut = cut_rows(known, total)
             if knobs.MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE:
                 for part, (more, _) in zip(known.parts, cut, strict=True):
                     print(
                         f"push of {key!r}: {more['rows']} rows to server {part.server}"
                     )
-            self._send(key, cut, [], "KVStoreDistPushRows", priority)
+            self._push_parts(key, cut, [], "KVStoreDistPushRows", priority)
         elif self._packing is not None:
             flat, packing = total.reshape((-1,)), self._packing
             packed = [
@@ -159,28 +140,16 @@ class ServerStore(DistStore):
             about = {"packed": packing.kind, "threshold": packing.threshold}
             cut = [(about, array) for array in packed]
             reads = [array.chunk for array in packed]
-            self._send(key, cut, reads, "KVStoreDistPushPacked", priority)
+            self._push_parts(key, cut, reads, "KVStoreDistPushPacked", priority)
         else:
             cut = [({}, (total, known.bytes_of(part))) for part in known.parts]
-            self._send(key, cut, [total.chunk], "KVStoreDistPush", priority)
+            self._push_parts(key, cut, [total.chunk], "KVStoreDistPush", priority)
 
-    def _cut_rows(self, known: Known, array: NDArray) -> list[tuple[Header, Bytes]]:
-        """The rows of a sparse array in each part, numbered from the part's first."""
-        numbers = array.indices.asnumpy().astype(np.int64)
-        rows = array.data.asnumpy()
-        found = []
-        for part in known.parts:
-            begin, end = np.searchsorted(numbers, [part.start, part.stop])
-            sent = [numbers[begin:end] - part.start, rows[begin:end]]
-            payload = np.concatenate([_memory(one) for one in sent])
-            found.append(({"rows": int(end - begin)}, payload))
-        return found
-
-    def _send(
+    def _push_parts(
         self,
         key: Key,
         cut: Sequence[tuple[Header, Any]],
-        reads: list[Var],
+        reads: Sequence[Var],
         name: str,
         priority: int,
     ) -> None:
@@ -196,7 +165,7 @@ class ServerStore(DistStore):
 
         text = f"push of {key!r}"
         self._job.exchange(
-            begin, _nothing, text, name, reads, [known.var], priority, str(key)
+            begin, _nothing, text, name, [*reads], [known.var], priority, str(key)
         )
 
     def pull(
@@ -237,7 +206,7 @@ class ServerStore(DistStore):
                 part = known.parts[number]
                 size = known.dtype.itemsize * width
                 at = slice(part.start * size, part.stop * size)
-                _memory(value.view())[at] = payload
+                memory_of(value.view())[at] = payload
 
         self._job.exchange(
             begin,
@@ -266,7 +235,10 @@ class ServerStore(DistStore):
         outs, wanted = _by_key(key, out), _by_key(key, row_ids)
         with autograd.pause():
             for one, targets in outs.items():
-                self._check_fits(one, targets)
+                self._check_fits(one, [])
+                for target in targets:  # which may be of another dtype, as in MXNet
+                    if target.shape != self._stored[one].shape:
+                        self._check_fits(one, [target])  # raises
                 kinds = {self._stored[one].stype, *(t.stype for t in targets)}
                 if kinds != {ROWS}:
                     raise ArgumentError(
@@ -276,7 +248,8 @@ class ServerStore(DistStore):
                 named = wanted[one] * (len(targets) if len(wanted[one]) == 1 else 1)
                 for target, rows in zip(targets, named, strict=True):
                     numbers = np.unique(rows.asnumpy().astype(np.int64))
-                    overwrite(target, self._pulled_rows(one, numbers, priority))
+                    found = self._pulled_rows(one, numbers, priority)
+                    overwrite(target, found.astype(target.dtype))
 
     def _pulled_rows(self, key: Key, numbers: Any, priority: int) -> NDArray:
         """The rows of a sparse key by their numbers, which rise."""
@@ -284,21 +257,12 @@ class ServerStore(DistStore):
         messages = []
         for part in known.parts:
             begin, end = np.searchsorted(numbers, [part.start, part.stop])
-            asked = _memory(numbers[begin:end] - part.start)
+            asked = memory_of(numbers[begin:end] - part.start)
             header = {"do": "rows", "rows": int(end - begin)}
             messages.append(self._message(key, part, header, asked))
-        answers = self._ask(messages, f"row_sparse_pull of {key!r}", key, priority)
-        ids, rows = [], []
-        for part, (header, payload) in zip(known.parts, answers, strict=True):
-            if payload is not None:
-                count = header["rows"]
-                ids.append(payload[: 8 * count].view(np.int64) + part.start)
-                data = payload[8 * count :].view(known.dtype)
-                rows.append(data.reshape(count, *known.shape[1:]))
-        if not ids or not sum(map(len, ids)):
-            return nd.sparse.zeros(ROWS, known.shape, dtype=known.dtype)
-        content = np.concatenate(rows), np.concatenate(ids)
-        return nd.sparse.row_sparse_array(content, known.shape, dtype=known.dtype)
+        text = f"row_sparse_pull of {key!r}"
+        answers = ask(self._job, messages, text, [known.var], str(key), priority)
+        return joined_rows(known, answers)
 
     def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
         KVStore._check_fits(self, key, arrays)
@@ -312,38 +276,13 @@ class ServerStore(DistStore):
         about = {**header, "store": self._number, "key": name, "index": key}
         return Message(part.server, about, payload)
 
-    def _ask(
-        self, messages: Sequence[Message], text: str, key: Any = "", priority: int = 0
-    ) -> list[tuple[Header, Bytes | None]]:
-        """Wait for the answers to some requests, in their order."""
-        var, known = Var(), self._stored.get(key)
-        found: dict[int, tuple[Header, Bytes | None]] = {}
-
-        def came(number: int, header: Header, payload: Bytes | None) -> None:
-            found[number] = header, payload
-
-        reads = [] if known is None else [known.var]
-        self._job.exchange(
-            lambda: messages,
-            came,
-            text,
-            "KVStoreDistAsk",
-            reads,
-            [var],
-            priority,
-            str(key),
-        )
-        engine.wait_to_read(var)
-        return [found[number] for number in range(len(messages))]
-
     def ask_all(
-        self, header: Header, payloads: Sequence[Bytes | None] | None = None
-    ) -> list[tuple[Header, Bytes | None]]:
-        """Wait for the answer of each server to a request, such as `states`."""
+        self, header: Header, payloads: Sequence[Bytes] | None = None
+    ) -> list[Answer]:
+        """The answer of each server to a request, once all pushes are answered."""
+        before = [known.var for known in self._stored.values()]
         about = {**header, "store": self._number}
-        given = payloads or [None] * self._servers
-        messages = [Message(k, about, given[k]) for k in range(self._servers)]
-        return self._ask(messages, str(header["do"]))
+        return ask_all(self._job, about, payloads, before)
 
     # -- optimizer --------------------------------------------------------------------
 
@@ -403,118 +342,15 @@ class ServerStore(DistStore):
         self._packing = Compression(compression_params)
 
 
-class P3Store(ServerStore):
-    """Sums over workers, in slices of MXNET_KVSTORE_SLICE_THRESHOLD elements.
-
-    Each slice is a message with the key's priority, so those of urgent keys overtake.
-    Values are kept and sent as they are: the optimizer runs in the workers.
-    """
-
-    def __init__(self, kind: str) -> None:
-        if "_async" in kind:
-            raise ArgumentError(
-                f"the store {kind!r} updates with each push, P3 only adds. Set "
-                "DMLC_PS_VAN_TYPE=zmq, or take 'dist_sync'."
-            )
-        super().__init__(kind)
-        threshold = int(knobs.MXNET_KVSTORE_SLICE_THRESHOLD)
-        self._slicer = Slicer(self._servers, threshold)
-
-    def _parts(self, key: Key, stype: str, shape: tuple[int, ...]) -> tuple[Part, ...]:
-        if stype != "default":
-            raise self._only_adds(f"{key!r} is stored as {stype}")
-        return tuple(self._slicer.slices(int(np.prod(shape))))
-
-    def pushpull(
-        self, key: Any, value: Any, out: Any = None, priority: int = 0
-    ) -> None:
-        """Sum values over devices and workers, into `out` or back into `value`."""
-        work, outs = _by_key(key, value), _by_key(key, value if out is None else out)
-        for one, values in work.items():
-            self._check_fits(one, [*values, *outs[one]])
-        with autograd.pause(), engine.urgent(priority):
-            for one, values in work.items():
-                with attributed(category="communication"):
-                    total = gathered(self._reduced(one, values), cpu())
-                    summed = self._pushed_and_pulled(one, total, priority)
-                    for target in outs[one]:
-                        overwrite(target, summed)
-
-    def _pushed_and_pulled(self, key: Key, total: NDArray, priority: int) -> NDArray:
-        """The sum over workers, slice by slice as they come back."""
-        known: Known = self._stored[key]
-        value = nd.empty(known.shape, ctx=cpu(), dtype=known.dtype)
-        header = {"do": "push", "sync": True, "back": True}
-
-        def begin() -> list[Message]:
-            memory = _memory(total.view())
-            return [
-                self._message(key, part, header, memory[known.bytes_of(part)])
-                for part in known.parts
-            ]
-
-        def came(number: int, _: Header, payload: Bytes | None) -> None:
-            if payload is not None:
-                _memory(value.view())[known.bytes_of(known.parts[number])] = payload
-
-        self._job.exchange(
-            begin,
-            came,
-            f"pushpull of {key!r}",
-            "KVStoreDistPushPull",
-            [total.chunk],
-            [value.chunk, known.var],
-            priority,
-            str(key),
-        )
-        return value
-
-    @staticmethod
-    def is_capable(capability: str) -> bool:
-        """It runs no optimizer."""
-        return known_capability(capability) and False
-
-    def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Refused, as in MXNet."""
-        raise self._only_adds("an optimizer was given")
-
-    def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Refused, as in MXNet."""
-        raise self._only_adds("compression_params were given")
-
-    def _only_adds(self, what: str) -> ArgumentError:
-        return ArgumentError(
-            f"the store {self._name!r} sends dense sums by P3: {what}. Give "
-            "update_on_kvstore=False, or take 'dist_sync'."
-        )
-
-
-def created(name: str) -> DistStore:
-    """The store of a name, by what the job has: see the top of the module."""
-    from minimx.kvstore.dist.job import job
-
-    van = "p3" if knobs.DMLC_PS_VAN_TYPE == "p3" else ""
-    if name in ("p3", "dist_p3") or van:
-        return P3Store(name)
-    if "_async" in name or job().roles.dedicated:
-        return ServerStore(name)
-    return DistStore(name)
-
-
-def _memory(array: Any) -> Bytes:
-    """The memory of an array, as bytes; a view where it lies in one piece."""
-    found: Bytes = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return found
-
-
 def _bytes(content: Any) -> Bytes:
     """What is sent: bytes, a packed array, or some bytes of an array."""
     if isinstance(content, np.ndarray):
         return content
     if isinstance(content, NDArray):
-        return _memory(content.view())
+        return memory_of(content.view())
     array, at = content
-    return _memory(array.view())[at]
+    found: Bytes = memory_of(array.view())[at]
+    return found
 
 
 def _nothing(*_: object) -> None:

@@ -361,8 +361,10 @@ def _array(
         numbers = given[: 8 * count].view(np.int64)
         rows = given[8 * count :].view(dtype).reshape(count, *shape[1:])
         if not count:
-            return nd.sparse.zeros(ROWS, shape, dtype=dtype)
-        return nd.sparse.row_sparse_array((rows, numbers), shape, dtype=dtype)
+            none: NDArray = nd.sparse.zeros(ROWS, shape, dtype=dtype)
+            return none
+        found: NDArray = nd.sparse.row_sparse_array((rows, numbers), shape, dtype=dtype)
+        return found
     values = given.view(dtype)
     if values.size != int(np.prod(shape)):
         raise ShapeError(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from minimx.core import errors as known_errors
 from minimx.core import events
-from minimx.core.engine.operation import Operation
+from minimx.kvstore.dist.operations import Outside
 from minimx.kvstore.dist.post import Bytes, Header, Post
 from minimx.kvstore.dist.roles import Roles
 from minimx.kvstore.dist.server import SLOW, Request, Server
@@ -34,18 +34,17 @@ class Message(NamedTuple):
     payload: Bytes | None = None
 
 
-class Exchange(Operation):
+class Exchange(Outside):
     """An operation that asks servers, and ends when all have answered.
 
     begin: gives the requests, when the operation's vars are ready. came: called with
     the place of a request among these and its answer. text: what it does.
     """
 
-    __slots__ = ("begin", "came", "done", "key", "left", "phase", "since", "text")
+    __slots__ = ("begin", "came", "key", "left", "phase", "since", "text")
 
     begin: Callable[[], Sequence[Message]]
     came: Callable[[int, Header, Bytes | None], object]
-    done: threading.Event
     key: str
     left: int
     phase: str

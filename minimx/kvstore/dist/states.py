@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from minimx.core.arrays.array import NDArray
 from minimx.optimizer import Optimizer, get_updater
 
 
-class Tuning(NamedTuple):
+@dataclass
+class Tuning:
     """What an optimizer asks a parameter for, without its arrays."""
 
     name: str
@@ -67,11 +69,13 @@ class RemoteUpdater:
                 if index in parts[part.server].states
             ]
             whole.states[index] = _joined(states, known.shape)
-        return whole.get_states(dump_optimizer)
+        content: bytes = whole.get_states(dump_optimizer)
+        return content
 
     def set_states(self, states: bytes) -> None:
         """Take over what `get_states` gave; DataError if it is something else."""
         payloads = []
+        with_counts = b'"optimizer": {' in states  # in the header, which is JSON
         for server in range(self._store._servers):
             mine = self._read(states)
             for index, state in list(mine.states.items()):
@@ -81,7 +85,7 @@ class RemoteUpdater:
                     del mine.states[index]
                     continue
                 mine.states[index] = _cut(state, known.shape, known.shape_of, parts[0])
-            content = mine.get_states(dump_optimizer=_has_optimizer(states, mine))
+            content = mine.get_states(dump_optimizer=with_counts)
             payloads.append(np.frombuffer(content, np.uint8))
         self._store.ask_all({"do": "set_states"}, payloads)
 
@@ -90,13 +94,6 @@ class RemoteUpdater:
         found = get_updater(copy.deepcopy(without_parameters(self.optimizer)))
         found.set_states(content)
         return found
-
-
-def _has_optimizer(content: bytes, updater: Any) -> bool:
-    """Whether stored states hold the optimizer's counts as well."""
-    return bool(updater.optimizer._all_index_update_counts.get(0)) or b"num_update" in (
-        content
-    )
 
 
 def _joined(states: Sequence[Any], shape: tuple[int, ...]) -> Any:
