@@ -166,3 +166,8 @@ if not TYPE_CHECKING:  # a checker should still miss what is not there
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if knobs.get("DMLC_ROLE") in ("server", "scheduler"):
+    # As in MXNet: such a process serves, and never goes on in the program.
+    _import_module("minimx.kvstore.dist.serving").serve_if_launched()

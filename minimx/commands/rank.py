@@ -45,9 +45,12 @@ def how(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}"
 
 
-def environment(rank: str) -> dict[str, str]:
-    """What MXNet's launcher gives to a worker."""
-    return {**os.environ, "DMLC_ROLE": "worker", "DMLC_WORKER_ID": rank}
+def environment(rank: int, workers: int) -> dict[str, str]:
+    """What MXNet's launcher gives to a worker or a server; workers come first."""
+    role, name = "worker", "DMLC_WORKER_ID"
+    if rank >= workers:
+        role, name, rank = "server", "DMLC_SERVER_ID", rank - workers
+    return {**os.environ, "DMLC_ROLE": role, name: str(rank)}
 
 
 def _wait_for_others(folder: Path, rank: str) -> None:
@@ -63,10 +66,11 @@ def _wait_for_others(folder: Path, rank: str) -> None:
 def main(folder: str, command: list[str]) -> int:
     """Run a rank; returns its exit code, or does not return if it failed."""
     rank = next((os.environ[name] for name in _RANKS if name in os.environ), "0")
+    workers = int(os.environ.get("DMLC_NUM_WORKER", sys.maxsize))
     me = os.getpid()
     child = subprocess.Popen(
         command,
-        env=environment(rank),
+        env=environment(int(rank), workers),
         close_fds=False,  # one of them is the way to MPI's launcher
         preexec_fn=lambda: end_with(me),
     )

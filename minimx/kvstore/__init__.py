@@ -12,9 +12,12 @@ from minimx.kvstore.policy import ON_DEVICES
 
 __all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
 
-#: Synchronous stores between processes; see `minimx.kvstore.dist`.
-BETWEEN_PROCESSES = ("dist", "dist_sync", "dist_sync_device", "dist_device_sync")
-LATER = ("dist_async", "dist_async_device", "dist_p3", "nccl")
+#: Stores between processes; see `minimx.kvstore.dist`.
+BETWEEN_PROCESSES = (
+    *("dist", "dist_sync", "dist_sync_device", "dist_device_sync"),
+    *("dist_async", "dist_async_device", "p3", "dist_p3"),
+)
+LATER = ("nccl",)
 
 
 def create(name: str = "local") -> Any:
@@ -22,7 +25,8 @@ def create(name: str = "local") -> Any:
 
     `local` sums on the host, `device` on the devices themselves. `dist_sync`,
     `dist_sync_device` and `horovod` sum over the processes of a launched job as well.
-    Others are those that were registered with `KVStoreBase.register`.
+    `dist_async` updates on servers without waiting; `p3` sends sums in slices, urgent
+    ones first. Others are those that were registered with `KVStoreBase.register`.
 
     >>> from minimx import nd
     >>> kv = create("device")
@@ -42,9 +46,10 @@ def create(name: str = "local") -> Any:
     if lower in ON_DEVICES:
         return KVStore(lower)
     if lower in (*BETWEEN_PROCESSES, "horovod"):
-        from minimx.kvstore.dist.store import DistStore, Horovod
+        from minimx.kvstore.dist.p3 import created
+        from minimx.kvstore.dist.store import Horovod
 
-        return Horovod() if lower == "horovod" else DistStore(lower)
+        return Horovod() if lower == "horovod" else created(lower)
     if lower in LATER:
         raise ArgumentError(
             f"the store {name!r} is not in minimx yet. Within one process take 'local' "

@@ -31,13 +31,25 @@ def choose(
     store = _made(given, devices)
     if store is None:
         return None, None
+    if "_async" in store.type:
+        if wanted is False:
+            raise ArgumentError(
+                f"the store {store.type!r} updates weights on servers with each push; "
+                "leave update_on_kvstore away, or give True."
+            )
+        return store, True
     if sparse_gradients:
         if not isinstance(store, KVStore):
             raise ArgumentError(
                 f"the store {type(store).__name__} cannot sum sparse gradients; take "
                 "'device' or 'local'."
             )
-        return store, bool(wanted)
+        if wanted is False and "dist" in store.type:
+            raise ArgumentError(
+                f"the store {store.type!r} sums sparse gradients only where it updates "
+                "the weights; leave update_on_kvstore away, or give True."
+            )
+        return store, bool(wanted) or "dist" in store.type
     able = store.is_capable(KVStoreBase.OPTIMIZER)
     if wanted is None:
         knob = bool(knobs.MXNET_UPDATE_ON_KVSTORE)

@@ -62,42 +62,44 @@ def set_config(**kwargs: Any) -> None:
 
     An existing file of that name is deleted. Raises `ProfilerError` for another name.
     """
-    _this_process(kwargs.pop("profile_process", "worker"))
-    profiler.set_config(checked(**kwargs))
+    if _here("set_config", kwargs.pop("profile_process", "worker"), **kwargs):
+        profiler.set_config(checked(**kwargs))
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start (`run`) or stop profiling (`stop`); the records are kept for `dump`.
 
     Either ends a pause. A stop without a run warns (`ProfilerWarning`). Raises
-    `ProfilerError` for another state, and for `profile_process="server"`.
+    `ProfilerError` for another state. profile_process: `server` for the servers of a
+    distributed job, which is `ProfilerError` where there are none.
     """
-    _this_process(profile_process)
-    profiler.set_state(state)
+    if _here("set_state", profile_process, state=state):
+        profiler.set_state(state)
 
 
 def pause(profile_process: str = "worker") -> None:
     """Record nothing from here on, until `resume`; the state stays `run`.
 
-    Raises `ProfilerError` for `profile_process="server"`.
+    profile_process: as of `set_state`.
     """
-    _this_process(profile_process)
-    profiler.pause(True)
+    if _here("pause", profile_process):
+        profiler.pause(True)
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Record again after `pause`. Raises `ProfilerError` as `pause` does."""
-    _this_process(profile_process)
-    profiler.pause(False)
+    """Record again after `pause`; profile_process: as of `set_state`."""
+    if _here("resume", profile_process):
+        profiler.pause(False)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Write the trace; with `finished` the profile ends, and the next run is another.
 
     Raises `ProfilerError` if the file cannot be written; nothing is lost by that.
+    profile_process: as of `set_state`; server i writes `rank<i>_` before the name.
     """
-    _this_process(profile_process)
-    profiler.dump(finished)
+    if _here("dump", profile_process, finished=finished):
+        profiler.dump(finished)
 
 
 def dumps(
@@ -143,17 +145,18 @@ def overview(record: Record | None = None, measure: bool = True) -> Overview:
     return overview_of(record, roof_of(record, measure))
 
 
-def _this_process(profile_process: str) -> None:
-    """Refuse to profile servers where there are none."""
+def _here(what: str, profile_process: str, **values: Any) -> bool:
+    """Whether a call is for this process; one for the servers is sent to them."""
     if profile_process not in ("worker", "server"):
         raise ProfilerError(
             f"profile_process={profile_process!r}; there are 'worker' and 'server'."
         )
-    if profile_process == "server":
-        raise ProfilerError(
-            "profile_process='server': this program has no servers. They come with a "
-            "distributed kvstore; 'worker' is this process."
-        )
+    if profile_process == "worker":
+        return True
+    from minimx.kvstore.dist.asking import profile_servers
+
+    profile_servers(what, values)
+    return False
 
 
 def set_kvstore_handle(handle: Any) -> None:

@@ -241,7 +241,7 @@ def test_it_writes_by_itself_while_it_runs(tmp_path: Path) -> None:
         ({"dump_period": 0}, "seconds above 0"),
         ({"filename": ""}, "a file's name"),
         ({"profile_process": "servant"}, "'worker' and 'server'"),
-        ({"profile_process": "server"}, "has no servers"),
+        ({"profile_process": "server"}, "has no servers of their own"),
     ],
 )
 def test_bad_settings_are_refused(settings: Any, expected: str) -> None:

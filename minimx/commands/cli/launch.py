@@ -2,6 +2,7 @@
 
     minimx launch -n 4 train.py --epochs 3
     minimx launch -n 8 --hostfile hosts python -m my.training
+    minimx launch -n 4 -s 2 train.py          (and two processes that only serve)
 
 It starts MPI's `mpiexec`; each process is a rank of one job, and a store that
 `mx.kv.create("dist_sync")` makes finds the others. The environment, so all knobs, goes
@@ -38,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n", type=int, required=True, metavar="N", help="how many worker processes"
     )
     parser.add_argument(
+        "-s",
+        type=int,
+        default=0,
+        metavar="S",
+        help="how many processes that keep parameters; by default every worker does",
+    )
+    parser.add_argument(
         "--hostfile",
         metavar="F",
         help="machines, one a line, as HOST or HOST:PROCESSES",
@@ -56,8 +64,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"minimx launch: {problem}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="minimx-launch-") as folder:
-        words = command(options.n, options.hostfile, options.program, folder)
-        code = _wait(words, environment(options.n, os.environ))
+        ranks = options.n + options.s
+        words = command(ranks, options.hostfile, options.program, folder)
+        code = _wait(words, environment(options.n, options.s, os.environ))
         if code == INTERRUPTED:
             print("minimx launch: interrupted; all ranks have ended.", file=sys.stderr)
             return code
@@ -68,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
 def _problem(options: argparse.Namespace) -> str:
     if options.n < 1:
         return f"-n {options.n}: give the number of processes, from 1."
+    if options.s < 0:
+        return f"-s {options.s}: give the number of servers, from 0."
     if not options.program:
         return "which program? As in: minimx launch -n 2 train.py"
     if options.hostfile and not Path(options.hostfile).is_file():
@@ -102,12 +113,19 @@ def command(
     return [mpiexec(), *hosts, "-n", str(ranks), *around, *words]
 
 
-def environment(ranks: int, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(
+    workers: int, servers: int, inherited: Mapping[str, str]
+) -> dict[str, str]:
     """The environment of all ranks; `rank.py` adds what is a rank's own.
 
-    MXNet's launcher sets the address of a scheduler as well; MPI needs none.
+    MXNet's launcher sets the address of a scheduler as well. MPI needs none, so it is
+    the address of this machine, unless it is set already.
     """
-    return {**inherited, "DMLC_NUM_WORKER": str(ranks)}
+    address = {"DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": "9091"}
+    counts = {"DMLC_NUM_WORKER": str(workers)}
+    if servers:
+        counts["DMLC_NUM_SERVER"] = str(servers)
+    return {**address, **inherited, **counts}
 
 
 def _wait(words: list[str], variables: dict[str, str]) -> int:

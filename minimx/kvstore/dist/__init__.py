@@ -6,7 +6,16 @@ In every process `mx.kv.create("dist_sync")` gives a store that knows its `rank`
 the processes send to each other goes over MPI, on one thread in each process.
 
 Reading order: `order.py` (which collective is next, and why that cannot deadlock),
-`job.py` (the thread that talks to MPI), `store.py` (what a user calls). `parity.py`
-compares the ranks before training begins. Nothing that is received is unpickled: what
-travels is the memory of arrays, and JSON.
+`job.py` (the thread that talks to MPI), `store.py` (what a user calls). Around it:
+`start.py` begins MPI, `roles.py` says who works and who serves, `parity.py` compares
+the workers before training begins, `control.py` carries small messages,
+`collectives.py` arrays, and `liveness.py` looks whether the other processes are alive.
+
+Where values are kept by servers: `server.py` (what a server does with requests),
+`reliable.py` and `outbox.py` (messages that get lost, messages that overtake), `post.py`
+(both, over MPI), `service.py` (between the threads), `on_servers.py` and `p3.py` (what a
+user calls).
+
+What travels is the memory of arrays, and JSON. One thing is pickled, between processes
+of the same job only: the optimizer that rank 0 gives to the servers.
 """

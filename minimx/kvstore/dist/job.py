@@ -6,16 +6,14 @@ hands it to the thread of this module, which announces it to rank 0 (`order.py`)
 it when rank 0 says so, and gives its vars back. So no worker of the engine ever waits
 for another process.
 
-While it waits, the thread looks every `LOOK` seconds whether the processes of ranks on
-the same machine are alive. If one is not, everything that waits for it fails with
+While it waits, the thread looks whether the processes of ranks on the same machine are
+alive (`liveness.py`). If one is not, everything that waits for it fails with
 `JobError`. (Where ranks run on several machines, `minimx launch` ends the job.)
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib.util
-import json
 import logging
 import os
 import socket
@@ -23,10 +21,9 @@ import sys
 import threading
 import time
 import traceback
-import warnings
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -34,74 +31,52 @@ import numpy as np
 
 from minimx.core import engine, events
 from minimx.core.device import cpu
-from minimx.core.engine import bulking
-from minimx.core.engine.failures import inherited, raise_pending
-from minimx.core.engine.operation import Operation
+from minimx.core.engine.failures import inherited
 from minimx.core.engine.origin import capture
-from minimx.core.engine.running import perform
-from minimx.core.engine.threaded import ThreadedEngine, hand_over
-from minimx.core.engine.trace import Trace
-from minimx.core.engine.var import Var, append, release, var_lock
+from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
-from minimx.core.errors import MXNetError, Unavailable
+from minimx.kvstore.dist.collectives import Collectives
+from minimx.kvstore.dist.control import Control
+from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
+from minimx.kvstore.dist.operations import (
+    Collective,
+    appended,
+    finish,
+    handed_over,
+    nothing,
+)
 from minimx.kvstore.dist.order import Order, named
-from minimx.kvstore.dist.parity import MUST_AGREE, differences, facts
+from minimx.kvstore.dist.parity import compare, facts
+from minimx.kvstore.dist.post import Bytes, Header, Loopback, MpiWire, Post, Wire
+from minimx.kvstore.dist.roles import assigned
+from minimx.kvstore.dist.service import Exchange, Message, Service
+from minimx.kvstore.dist.start import (
+    JobError,
+    check_installed,
+    check_launched,
+    launched,
+    load_mpi,
+    wanted_servers,
+)
 
-#: Seconds between two looks at whether the other processes are alive.
-LOOK: Final = 0.2
 #: After so many seconds of waiting, the ranks that all wait for are named.
 SLOW: Final = 10.0
-#: How long MPI is asked without a pause, and the pause afterwards, in seconds.
+#: How long MPI is asked without a pause, and the pause afterwards, in seconds; from
+#: when on the pause is long, if nothing is waited for.
 SPIN: Final = 0.0003
 PAUSE: Final = 0.00005
-#: What a launcher of MPI programs puts into the environment of a rank.
-LAUNCHED: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_FD")
+BRISK: Final = 0.02
+LONG_PAUSE: Final = 0.001
 
 log = logging.getLogger(__name__)
 
 
-class JobError(MXNetError):
-    """The ranks cannot go on together: one has died, has left, or does otherwise."""
-
-
-class Collective(Operation):
-    """An operation that all ranks take part in.
-
-    number: its position in the order of the program. text: what it does.
-    """
-
-    __slots__ = ("done", "number", "text")
-
-    number: int
-    text: str
-    done: threading.Event
-
-
-def _load_mpi() -> Any:
-    """mpi4py's MPI, begun; MPI is ended by `Job.close`."""
-    if importlib.util.find_spec("mpi4py") is None:
-        raise Unavailable(
-            "stores between processes need mpi4py and an MPI library. Install them "
-            "with: pip install 'minimx[dist]'"
-        )
-    import mpi4py
-
-    if "mpi4py.MPI" not in sys.modules:
-        mpi4py.rc.finalize = False  # it would wait for ranks that have died
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as reason:
-        raise Unavailable(
-            f"mpi4py finds no MPI library ({reason}). Install one with: pip install "
-            "'minimx[dist]'"
-        ) from reason
-    return MPI
-
-
 class Job:
-    """All ranks, as seen by one of them.
+    """All processes, as seen by one of them.
 
-    A process that no launcher has started is a job of one rank, without MPI.
+    rank, size: which of the workers this process is, and how many there are; in a
+    server or scheduler its own number, and how many workers there are. A process that
+    no launcher has started is a job of one worker, without MPI.
     """
 
     rank = 0
@@ -109,60 +84,78 @@ class Job:
 
     def __init__(self) -> None:
         self.failure: JobError | None = None
-        mpi = _load_mpi() if any(name in os.environ for name in LAUNCHED) else None
-        if mpi is None or mpi.COMM_WORLD.size == 1:
-            if importlib.util.find_spec("mpi4py") is None:
-                _load_mpi()  # raises
-            return
-        self._mpi = mpi
-        self._control = mpi.COMM_WORLD.Dup()
-        self._data = mpi.COMM_WORLD.Dup()
-        self.rank, self.size = self._data.rank, self._data.size
-        self._pids = self._compare()
+        check_installed()
         self._numbers = count()
         self._submitting = threading.Lock()
         self._queue: SimpleQueue[Any] = SimpleQueue()  # operations; None: the end
         self._waiting: dict[int, Collective] = {}  # announced, not run yet
-        self._order = Order(self.size)  # used by rank 0
-        self._last_look = self._idle_since = time.monotonic()
+        self._idle_since = time.monotonic()
+        self._allowed: deque[int] = deque()  # what rank 0 lets begin
         self._named: set[int] = set()  # operations whose slow ranks were named
         self._error = ""  # why this rank ends, if it does by an error
+        self._left: dict[int, str] = {}  # processes that take no part any more: why
+        self.service: Service | None = None
         self._thread = threading.Thread(target=self._serve, name="mpi", daemon=True)
+        self._mpi = load_mpi() if launched() else None
+        if self._mpi is None or self._mpi.COMM_WORLD.size == 1:
+            self._be_alone()
+            return
+        self._begin_mpi(self._mpi)
         self._thread.start()
         atexit.register(self.close)
 
-    def _compare(self) -> dict[int, int]:
-        """Compare what ranks should have in common; the pids of ranks on this host."""
-        ranks = self._gather(facts())
-        found = differences([one["compared"] for one in ranks])
-        if any(name in found for name in MUST_AGREE):
-            lines = "; ".join(found[name] for name in MUST_AGREE if name in found)
-            raise JobError(f"the ranks cannot train together: {lines}.")
-        if found and self.rank == 0:
-            warnings.warn(
-                "the ranks of this job differ, so they may not compute the same: "
-                f"{'; '.join(found.values())}.",
-                stacklevel=2,
-            )
+    def _be_alone(self) -> None:
+        self._mpi = None
+        self._process = 0
+        self._wire: Wire = Loopback()
+        self.roles = assigned([str(knobs.DMLC_ROLE)], wanted_servers())
+        check_launched(self.roles)
+        self._processes = Processes({})
+        self._heartbeats = Heartbeats(())
+
+    def _begin_mpi(self, mpi: Any) -> None:
+        world = mpi.COMM_WORLD
+        self._process = world.rank
+        self._control = Control(mpi, world.Dup())
+        self._wire = MpiWire(mpi, world.Dup())
+        ranks = self._control.gather(facts())
+        self.roles = assigned([one["role"] for one in ranks], wanted_servers())
+        check_launched(self.roles)
+        workers = self.roles.workers
+        works = self._process in workers
+        group = world.Split(0 if works else 1, world.rank)
+        self._collectives = Collectives(mpi, group, self._complete)
+        self.rank, self.size = group.rank, len(workers)
+        self._order = Order(self.size)  # used by rank 0
         here = socket.gethostname()
-        return {
-            rank: int(one["pid"])
-            for rank, one in enumerate(ranks)
-            if one["host"] == here and rank != self.rank
-        }
+        others = [k for k in range(world.size) if k != self._process]
+        pids = {k: int(ranks[k]["pid"]) for k in others if ranks[k]["host"] == here}
+        self._processes = Processes(pids)
+        self._heartbeats = Heartbeats(others)
+        if works:
+            compare([ranks[worker]["compared"] for worker in workers], self.rank == 0)
+        else:
+            self.serve()
 
-    def _gather(self, value: Any) -> list[Any]:
-        """The plain data of every rank, in order; before the thread starts."""
-        sent = np.frombuffer(json.dumps(value).encode(), np.uint8)
-        sizes = np.empty(self.size, np.int64)
-        self._data.Allgather(np.array([sent.size], np.int64), sizes)
-        came = np.empty(int(sizes.sum()), np.uint8)
-        byte = self._mpi.BYTE
-        self._data.Allgatherv([sent, byte], [came, sizes.tolist(), None, byte])
-        parts = np.split(came, np.cumsum(sizes)[:-1])
-        return [json.loads(part.tobytes()) for part in parts]
+    def serve(self) -> Service:
+        """Begin to talk to servers, and to be one where the job wants that."""
+        with self._submitting:
+            if self.service is None:
+                post = Post(self._wire, seed=self._process)
+                self.service = Service(post, self.roles, self._process, self._finish)
+                if self.title.startswith("rank"):
+                    self.service.begin_to_serve()
+                if self._mpi is None:
+                    self._thread.start()
+                self._queue.put(nothing)  # it looks for messages from now on
+        return self.service
 
-    # -- operations -------------------------------------------------------------------
+    @property
+    def title(self) -> str:
+        """What this process is called in messages, such as `rank 0`."""
+        return self.roles.title(self._process)
+
+    # -- operations --------------------------------------------------------------------
 
     def submit(
         self,
@@ -178,70 +171,60 @@ class Job:
         text: what it does, the same on all ranks. name: for timelines. At least one var
         is written: it brings the error if the job fails.
         """
-        if bulking.users:
-            bulking.hand_over_all(engine.current.submit)
         operation = Collective(
             run, cpu(), reads, writes, name, priority, origin=capture()
         )
-        operation.text, operation.done = text, threading.Event()
+        operation.text = text
+        self._push(operation)
+
+    def exchange(
+        self,
+        begin: Callable[[], Sequence[Message]],
+        came: Callable[[int, Header, Bytes | None], object],
+        text: str,
+        name: str,
+        reads: list[Var],
+        writes: list[Var],
+        priority: int = 0,
+        key: str = "",
+    ) -> None:
+        """Push an operation that asks servers; see `Exchange`.
+
+        key: as which its bytes are recorded. The other arguments are `submit`'s.
+        """
+        operation = Exchange(
+            nothing, cpu(), reads, writes, name, priority, origin=capture()
+        )
+        operation.begin, operation.came, operation.text = begin, came, text
+        operation.key, operation.phase = key, events.attribution.phase
+        self._push(operation)
+
+    def _push(self, operation: Collective | Exchange) -> None:
+        """Append an operation to its vars; the thread gets it when they are ready."""
         operation.put = self._queue.put
-        if events.recorder is not None:
-            operation.trace = Trace(events.recorder, events.clock())
         with self._submitting:
-            operation.number = next(self._numbers)
-            with var_lock:
-                trace = operation.trace
-                edges = trace.edges(operation) if trace is not None else None
-                if trace is not None:
-                    trace.t_ready = events.clock()
-                if append(operation):
-                    operation.put(operation)
-        if trace is not None and edges:
-            trace.emit_edges(edges)
-        if isinstance(engine.current, ThreadedEngine):
-            # `waitall` counts what the engine runs itself, so that it waits for this.
-            engine.push(_nothing, cpu(), [writes[0]], [], "KVStoreDistArrived")
-        else:
-            operation.done.wait()
-            raise_pending(writes[0])
+            if isinstance(operation, Collective):
+                operation.number = next(self._numbers)
+            edges = appended(operation)
+        handed_over(operation, edges)
 
     def agree(self, text: str) -> None:
         """Block until all ranks have come here; JobError if they are elsewhere."""
         if self.size == 1:
             return
         var = Var()
-        self.submit(_nothing, text, "KVStoreDistBarrier", [], [var])
+        self.submit(nothing, text, "KVStoreDistBarrier", [], [var])
         engine.wait_to_read(var)
 
-    # -- collectives, called by operations ----------------------------------------------
+    # -- collectives, called by operations ---------------------------------------------
 
     def sum(self, key: Any, array: np.ndarray[Any, Any]) -> None:
         """Add up an array over all ranks, in place, to the bit the same on all."""
-        flat, begin = array.reshape(-1), events.clock()
-        if flat.dtype.char in "fdbBhHiIlLqQ":
-            self._complete(self._data.Iallreduce(self._mpi.IN_PLACE, flat))
-        else:  # float16 and bfloat16, which MPI cannot add
-            sent, byte = flat.view(np.uint8), self._mpi.BYTE
-            came = np.empty((self.size, sent.size), np.uint8)
-            self._complete(self._data.Iallgather([sent, byte], [came, byte]))
-            parts = came.view(flat.dtype).astype(np.float32)
-            flat[:] = parts.sum(axis=0).astype(flat.dtype)
-        self._record(key, begin, flat.nbytes)
+        self._collectives.sum(key, array)
 
     def spread(self, key: Any, array: np.ndarray[Any, Any]) -> None:
         """Fill an array on all ranks with what it is on rank 0."""
-        flat, begin = array.reshape(-1).view(np.uint8), events.clock()
-        self._complete(self._data.Ibcast([flat, self._mpi.BYTE], root=0))
-        self._record(key, begin, flat.nbytes)
-
-    def _record(self, key: Any, begin: int, nbytes: int) -> None:
-        listener = events.recorder
-        if listener is not None:
-            src, dst = f"rank {self.rank}", f"{self.size} ranks"
-            phase = events.attribution.phase
-            listener.communication(
-                begin, events.clock(), str(key), src, dst, nbytes, phase
-            )
+        self._collectives.spread(key, array)
 
     def _complete(self, request: Any) -> None:
         """Wait for MPI, and watch the other processes meanwhile."""
@@ -253,16 +236,16 @@ class Job:
                     raise self.failure
                 time.sleep(PAUSE)
 
-    # -- the thread ---------------------------------------------------------------------
+    # -- the thread --------------------------------------------------------------------
 
     def _serve(self) -> None:
-        ending = False
-        while not (ending and not self._waiting):
+        ending = self._process not in self.roles.workers  # it runs no program
+        while not (ending and self._may_end()):
             try:
-                operation = self._queue.get(block=not self._waiting)
+                operation = self._queue.get(block=not self._polls())
                 if operation is None:
                     ending = True
-                else:
+                elif operation is not nothing:
                     self._begin(operation)
                 continue
             except Empty:
@@ -271,67 +254,109 @@ class Job:
                 self._go_on()
             if self.failure is not None:
                 for number in list(self._waiting):
-                    self._finish(number)
+                    self._finish(self._waiting.pop(number))
+                if self.service is not None:
+                    self.service.fail(self.failure)
+        if self.service is not None:
+            self.service.stop()
 
-    def _begin(self, operation: Collective) -> None:
-        """Announce an operation whose vars are ready, unless they bring a failure."""
-        self._waiting[operation.number] = operation
+    def _polls(self) -> bool:
+        """Whether messages may come that have to be read now."""
+        beats = knobs.PS_HEARTBEAT_INTERVAL or knobs.PS_HEARTBEAT_TIMEOUT
+        return bool(self._waiting or self.service is not None or beats)
+
+    def _may_end(self) -> bool:
+        """Whether nobody needs this process any more, once its program is over."""
+        if self._waiting or (self.service is not None and self.service.waits):
+            return False
+        self._leave(self._error or "has ended", bool(self._error))
+        if self.service is None or self.failure is not None or self._error:
+            return True
+        return all(worker in self._left for worker in self.roles.workers)
+
+    def _begin(self, operation: Collective | Exchange) -> None:
+        """Announce or send what is ready, unless its vars bring a failure."""
         self._idle_since = time.monotonic()
-        if self.failure is not None:
-            self._finish(operation.number)
-            return
-        if (failed := inherited(operation)) is not None:
+        failed = inherited(operation)
+        if failed is not None and self.failure is None and self.size > 1:
             why = f"cannot do its part ({failed.name}: {failed.error})"
-            self._leave(why)
-            self._finish(operation.number)
-            return
-        if self.rank == 0:
-            self._order.announce(
-                0, operation.number, operation.priority, operation.text
-            )
+            self._leave(why, True)
+        if failed is not None or self.failure is not None:
+            self._finish(operation)
+        elif isinstance(operation, Exchange):
+            assert self.service is not None
+            self.service.begin(operation)
         else:
-            self._send(
-                0, ready=[operation.number, operation.priority, operation.text]
-            )
+            self._announce(operation)
+
+    def _announce(self, operation: Collective) -> None:
+        ready = operation.number, operation.priority, operation.text
+        self._waiting[operation.number] = operation
+        if self.rank == 0:
+            self._order.announce(0, *ready)
+        else:
+            self._send(0, {"ready": ready})
 
     def _go_on(self) -> None:
-        """Run what rank 0 has decided on; or wait a little."""
+        """Run what rank 0 has decided on, and answer; or wait a little."""
         if self._error:
-            self._leave(self._error)
+            self._leave(self._error, True)
             self._fail(self._error)
             return
-        number = self._heard()
-        if self.rank == 0:
+        if self._mpi is not None:
+            self._hear()
+            self._check_coordinated()
+        number = self._allowed.popleft() if self._allowed else None
+        if self._coordinates:
             if problem := self._order.problem():
                 self._fail(problem)
                 for rank in range(1, self.size):
-                    self._send(rank, stop=problem)
+                    self._send(rank, {"stop": problem})
                 return
             number = self._order.next()
             for rank in range(1, self.size) if number is not None else ():
-                self._send(rank, go=number)
+                self._send(rank, {"go": number})
+        if self.service is not None:
+            self.service.step()
         if number is not None:
-            self._finish(number)
+            self._finish(self._waiting.pop(number))
             self._idle_since = time.monotonic()
             return
-        waited = time.monotonic() - self._idle_since
+        self._wait_a_little()
+
+    def _check_coordinated(self) -> None:
+        """Fail if something waits to be allowed by rank 0, which has left."""
+        why = self._left.get(self.roles.workers[0])
+        if why is None or self._coordinates:
+            return
+        for number, operation in self._waiting.items():
+            if number not in self._allowed:
+                self._fail(f"rank 0 {why}, before: {operation.text}.")
+
+    @property
+    def _coordinates(self) -> bool:
+        """Whether this process decides about the order: rank 0 does."""
+        return self._mpi is not None and self._process == self.roles.workers[0]
+
+    def _wait_a_little(self) -> None:
+        since = self._idle_since
+        if self.service is not None:
+            since = max(since, self.service.last_active)
+        waited = time.monotonic() - since
         if waited > SPIN:
             self._look()
-            time.sleep(PAUSE)
-        if waited > SLOW and self.rank == 0:
+            asked = self._waiting or (self.service is not None and self.service.waits)
+            time.sleep(PAUSE if asked or waited < BRISK else LONG_PAUSE)
+        if waited > SLOW and self._coordinates:
             self._name_the_slow()
+        if waited > SLOW and self.service is not None:
+            self.service.name_the_slow()
 
-    def _finish(self, number: int) -> None:
+    def _finish(self, operation: Collective | Exchange) -> None:
         """Run an operation, or let it fail, and give its vars back."""
-        operation = self._waiting.pop(number)
         if self.failure is not None:
             operation.fn = self._raise
-        perform(operation, "mpi")
-        with var_lock:
-            ready = release(operation)
-        operation.done.set()
-        if ready is not None:
-            hand_over(ready)
+        finish(operation)
 
     def _raise(self) -> None:
         assert self.failure is not None
@@ -339,65 +364,75 @@ class Job:
 
     def _fail(self, why: str) -> None:
         if self.failure is None:
-            self.failure = JobError(f"rank {self.rank} stops: {why}")
+            self.failure = JobError(f"{self.title} stops: {why}")
 
-    # -- messages -------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------
 
-    def _send(self, rank: int, **message: Any) -> None:
-        """Send plain data to a rank; it is small, so MPI does not wait."""
-        text = np.frombuffer(json.dumps(message).encode(), np.uint8)
-        self._control.Send([text, self._mpi.BYTE], dest=rank)
+    def _send(self, rank: int, message: dict[str, Any]) -> None:
+        self._control.send(self.roles.workers[rank], message)
 
-    def _heard(self) -> int | None:
-        """Read messages up to one that lets an operation begin; its number."""
-        mpi, status = self._mpi, self._mpi.Status()
-        while self._control.Iprobe(mpi.ANY_SOURCE, mpi.ANY_TAG, status):
-            came = np.empty(status.Get_count(mpi.BYTE), np.uint8)
-            source = status.Get_source()
-            self._control.Recv([came, mpi.BYTE], source=source)
-            message = json.loads(came.tobytes())
+    def _hear(self) -> None:
+        """Read the messages that have come."""
+        for source, message in self._control.received():
+            self._heartbeats.heard(source)
             if "go" in message:
-                return int(message["go"])
-            if "ready" in message:
+                self._allowed.append(int(message["go"]))
+            elif "ready" in message:
                 number, priority, text = message["ready"]
-                self._order.announce(source, number, priority, text)
+                rank = self.roles.workers.index(source)
+                self._order.announce(rank, number, priority, text)
             elif "left" in message:
-                self._order.leave(source, message["left"])
-                if source == 0 and self._waiting:
-                    text = next(iter(self._waiting.values())).text
-                    self._fail(f"rank 0 {message['left']}, before: {text}.")
-            else:
+                self._has_left(source, message["left"], message["failed"])
+            elif "stop" in message:
                 self._fail(message["stop"])
-        return None
 
-    def _leave(self, why: str) -> None:
-        """Let the others know that this rank takes no part any more."""
-        for rank in range(self.size):
-            if rank != self.rank and self.failure is None:
-                self._send(rank, left=why)
-        if self.rank == 0:
+    def _has_left(self, process: int, why: str, failed: bool) -> None:
+        """A worker takes no part any more: by an error, or because it has ended."""
+        self._left[process] = why
+        rank = self.roles.workers.index(process)
+        if self._coordinates:
+            self._order.leave(rank, why)
+        if self.service is not None:
+            self.service.left(rank, why)
+            if failed:
+                self._fail(f"rank {rank} {why}.")
+
+    def _leave(self, why: str, failed: bool = False) -> None:
+        """Let the others know that this worker takes no part any more, once."""
+        if self._process in self._left or self._process not in self.roles.workers:
+            return
+        self._left[self._process] = why
+        if self._coordinates:
             self._order.leave(0, why)
+        if self.service is not None:
+            self.service.left(self.rank, why)
+        for process in self._heartbeats.others if self.failure is None else ():
+            self._control.send(process, {"left": why, "failed": failed})
 
-    # -- the other processes ----------------------------------------------------------------
+    # -- the other processes -----------------------------------------------------------
 
     def _look(self) -> None:
-        """Fail if a process of this machine has died; every `LOOK` seconds."""
-        if time.monotonic() - self._last_look < LOOK:
+        """Fail if another process has died, or has long been silent; say we live."""
+        if self._mpi is None:
             return
-        self._last_look = time.monotonic()
-        dead = [rank for rank, pid in self._pids.items() if not alive(pid)]
-        if dead and self._waiting_after_messages():
-            pids = ", ".join(str(self._pids[rank]) for rank in dead)
-            self._fail(f"{named(dead)} died (process {pids}).")
-
-    def _waiting_after_messages(self) -> bool:
-        """Whether no message explains what is wrong; True while something waits."""
-        if self.rank != 0 or self.failure is not None:
-            return self.failure is None
-        self._heard()
-        if problem := self._order.problem():
-            self._fail(problem)
-        return self.failure is None
+        if dead := self._processes.died():
+            self._hear()  # they may have said why they end
+            if self._coordinates and (problem := self._order.problem()):
+                self._fail(problem)
+            dead = {k: pid for k, pid in dead.items() if k not in self._left}
+            who, pids = ", ".join(map(self.roles.title, dead)), [*dead.values()]
+            if dead:
+                self._fail(f"{who} died (process {', '.join(map(str, pids))}).")
+        if self._heartbeats.due():
+            for process in self._heartbeats.others:
+                if process not in self._left:
+                    self._control.send(process, {"alive": True})
+        if silent := self._heartbeats.silent(self._left):
+            who, limit = (
+                ", ".join(map(self.roles.title, silent)),
+                knobs.PS_HEARTBEAT_TIMEOUT,
+            )
+            self._fail(f"{who} gave no sign of life for {limit} s.")
 
     def _name_the_slow(self) -> None:
         for number, text, ranks in self._order.missing():
@@ -407,7 +442,7 @@ class Job:
                     "%s: all have waited for %s for %d s.", text, named(ranks), SLOW
                 )
 
-    # -- the end ------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------
 
     def close(self) -> None:
         """Finish what was begun, let the others know, and end MPI."""
@@ -423,55 +458,24 @@ class Job:
         self._queue.put(None)
         self._thread.join(None if error is None else 5 * LOOK)
         if error is None and self.failure is None:
-            self._leave("has ended")
+            assert self._mpi is not None
             self._mpi.Finalize()
             return
-        if not self._thread.is_alive():
-            self._leave(self._error)
+        if error is None:
+            print(f"{type(self.failure).__name__}: {self.failure}", file=sys.stderr)
         # Neither MPI nor the engine can be ended in order: they wait for other ranks.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
 
 
-def _nothing() -> None:
-    """What an operation does that only orders others."""
-
-
-def alive(pid: int) -> bool:
-    """Whether a process of this machine runs; one that only waits to be reaped not."""
-    stat = Path(f"/proc/{pid}/stat")
-    if stat.parent.parent.joinpath("self").exists():
-        try:
-            return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def check_launched(ranks: int) -> None:
-    """Raise `JobError` if a launcher has set that this job is another one."""
-    if knobs.DMLC_ROLE not in ("", "worker"):
-        raise JobError(
-            f"DMLC_ROLE is {knobs.DMLC_ROLE}, but a rank of minimx is a worker. "
-            "Start the job with: minimx launch -n 4 train.py"
-        )
-    wanted = int(knobs.DMLC_NUM_WORKER)
-    if knobs.is_set("DMLC_NUM_WORKER") and ranks != wanted:
-        raise JobError(
-            f"DMLC_NUM_WORKER is {wanted}, but the job has {ranks} ranks. Start it "
-            f"with: minimx launch -n {wanted} train.py"
-        )
-
-
 _job: Job | None = None
 _making = threading.Lock()
+
+
+def current() -> Job | None:
+    """The job that this process is in, if it has begun."""
+    return _job
 
 
 def job() -> Job:
@@ -480,5 +484,5 @@ def job() -> Job:
     with _making:
         if _job is None:
             _job = Job()
-        check_launched(_job.size)
+        check_launched(_job.roles)
         return _job

@@ -62,9 +62,7 @@ class Order:
         by_text: dict[str, list[int]] = {}
         for rank, text in sorted(texts.items()):
             by_text.setdefault(text, []).append(rank)
-        lines = "; ".join(
-            f"{named(ranks)}: {text}" for text, ranks in by_text.items()
-        )
+        lines = "; ".join(f"{named(ranks)}: {text}" for text, ranks in by_text.items())
         return f"the ranks do not do the same: {lines}. Run the same program on all."
 
     def problem(self) -> str:

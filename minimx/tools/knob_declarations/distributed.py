@@ -12,17 +12,20 @@ declare = partial(Knob, group=GROUP, scope="restart", planned_in="distributed kv
 live = partial(Knob, group=GROUP, scope="restart", status="live")
 
 KNOBS = (
-    declare(
+    live(
         name="MXNET_KVSTORE_SLICE_THRESHOLD",
+        scope="create",
+        made="a p3 store",
         sources=("env-vars-2.0.md:239",),
         type="int",
         default=40_000,
         low=1,
         unit="elements",
         meaning=(
-            "The largest slice in which the dist_p3 store sends a gradient. Slices of "
-            "urgent layers overtake, so that the first layer can start while the last "
-            "is still on its way."
+            "The largest slice in which the stores p3 and dist_p3 send a gradient. "
+            "Slices of urgent layers overtake, so that the first layer can start while "
+            "the last is still on its way. MXNet has it since 2.0; there, as here, a "
+            "store reads it when it is made."
         ),
         observable="Time until the first layer is ready, against the slice size.",
     ),
@@ -42,34 +45,37 @@ KNOBS = (
         default="",
         choices=("", "worker", "server", "scheduler"),
         meaning=(
-            "What this process is in a parameter-server run. MXNet's launcher sets it, "
-            "and importing MXNet in a server process never returns. `minimx launch` "
-            "sets it to worker, so that scripts can ask for it: synchronous stores "
-            "have no servers. With another role no store between processes is made."
+            "What this process is in a distributed run. `minimx launch` and MXNet's "
+            "launcher set it, and programs may ask for it. In a process that MPI has "
+            "started as server or scheduler, `import minimx` serves until all workers "
+            "have ended, and then exits; as in MXNet, the program goes no further. A "
+            "scheduler has nothing to do here: it waits for the end."
         ),
-        observable="Whether a store between processes can be made.",
+        observable="Which processes are workers, and which serve.",
     ),
-    declare(
+    live(
         name="DMLC_PS_ROOT_URI",
         type="str",
         default="",
         meaning=(
-            "The host of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; it will be accepted and shown."
+            "The host of MXNet's scheduler. Ranks of MPI find each other without it, so "
+            "nothing connects to it; `minimx launch` sets it for programs that ask, and "
+            "it is compared between ranks: one that is told another address belongs to "
+            "another job, and is refused."
         ),
-        observable="The value in the record of a run.",
+        observable="Whether ranks that were given other addresses can train together.",
     ),
-    declare(
+    live(
         name="DMLC_PS_ROOT_PORT",
         type="int",
         default=0,
         low=0,
         high=65535,
         meaning=(
-            "The port of MXNet's scheduler. With MPI, ranks find each other without "
-            "it; it will be accepted and shown."
+            "The port of MXNet's scheduler. It is handled as DMLC_PS_ROOT_URI is: set "
+            "by `minimx launch`, compared between ranks, and connected to by nobody."
         ),
-        observable="The value in the record of a run.",
+        observable="Whether ranks that were given other ports can train together.",
     ),
     live(
         name="DMLC_NUM_WORKER",
@@ -78,54 +84,66 @@ KNOBS = (
         low=1,
         meaning=(
             "How many worker processes take part in a distributed run. `minimx launch` "
-            "sets it; a job of another number of ranks is refused."
+            "sets it; a job of another number of workers is refused."
         ),
         observable="Whether a job of so many ranks can begin.",
     ),
-    declare(
+    live(
         name="DMLC_NUM_SERVER",
         type="int",
         default=1,
         low=0,
         meaning=(
-            "How many server processes hold the parameters of a distributed run. Large "
-            "arrays are split over all of them. Synchronous stores have none here: "
-            "every worker holds the parameters."
+            "How many servers hold the parameters of a distributed run. Large arrays "
+            "are split over all of them. `minimx launch -s` sets it, and a job with "
+            "another number of server processes is refused. Without such processes it "
+            "says how many servers the workers run between them; where it is not set, "
+            "each runs one. Synchronous stores use servers only where processes serve."
         ),
         observable="Bytes per server.",
     ),
-    declare(
+    live(
         name="DMLC_PS_VAN_TYPE",
+        scope="create",
+        made="a store",
         type="choice",
         default="zmq",
         choices=("zmq", "p3", "ibverbs", "ucx"),
         meaning=(
-            "The transport of MXNet's parameter server. Here the transport is MPI; "
-            "`p3` will choose priority-based propagation in slices."
+            "The transport of MXNet's parameter server. Here the transport is MPI, "
+            "which chooses among networks itself; `p3` makes synchronous stores send "
+            "sums in slices by priority, as the store `p3` does."
         ),
-        observable="The order in which slices arrive.",
+        observable="The messages of a push, and the order in which they go.",
     ),
-    declare(
+    live(
         name="PS_VERBOSE",
+        scope="live",
         type="int",
         default=0,
         low=0,
         high=2,
-        meaning="How much the transport logs: nothing, connections, or every message.",
+        meaning=(
+            "How much the messages between workers and servers are logged: not, the "
+            "first to each process, or every one. Lines go to stderr."
+        ),
         observable="Log lines per message.",
     ),
-    declare(
+    live(
         name="PS_RESEND",
+        scope="live",
         type="bool",
         default=False,
         meaning=(
-            "Acknowledge messages and send lost ones again. Needed when "
-            "`PS_DROP_MSG` loses some on purpose."
+            "Acknowledge messages between workers and servers, and send lost ones "
+            "again. MPI loses none, so it is needed only when `PS_DROP_MSG` loses some "
+            "on purpose."
         ),
         observable="The number of messages sent again.",
     ),
-    declare(
+    live(
         name="PS_RESEND_TIMEOUT",
+        scope="live",
         type="int",
         default=1000,
         low=1,
@@ -133,32 +151,48 @@ KNOBS = (
         meaning="How long to wait for an acknowledgement before sending again.",
         observable="Time of a step when messages are lost.",
     ),
-    declare(
+    live(
         name="PS_DROP_MSG",
+        scope="live",
         type="int",
         default=0,
         low=0,
         high=100,
         unit="percent",
-        meaning="The share of messages to lose on purpose, for trying out recovery.",
+        meaning=(
+            "The share of arriving messages between workers and servers to lose on "
+            "purpose, for trying out recovery. Which ones is the same in each run. "
+            "Without `PS_RESEND` a lost message stops the training; after ten seconds "
+            "a line in the log says for which answer a worker waits."
+        ),
         observable="The number of messages sent again.",
     ),
-    declare(
+    live(
         name="PS_HEARTBEAT_INTERVAL",
+        scope="live",
         type="int",
         default=0,
         low=0,
         unit="seconds",
-        meaning="How often a process says that it is alive; 0 never.",
-        observable="Heartbeats in the record.",
+        meaning=(
+            "How often each process says to all others that it is alive; 0 never. The "
+            "thread that talks to MPI does it, from the first store on."
+        ),
+        observable="How many heartbeats are sent.",
     ),
-    declare(
+    live(
         name="PS_HEARTBEAT_TIMEOUT",
+        scope="live",
         type="int",
         default=0,
         low=0,
         unit="seconds",
-        meaning="After how long without a heartbeat a process counts as dead; 0 never.",
+        meaning=(
+            "After how long without any sign of life a process counts as dead, on "
+            "whatever machine, and the job ends; 0 never. Processes of one machine are "
+            "found dead without it, but not those that hang. Choose several times "
+            "`PS_HEARTBEAT_INTERVAL`."
+        ),
         observable="When the loss of a rank is noticed.",
     ),
 )

@@ -35,6 +35,7 @@ TABLES = (
     "planner",
     "convolution",
     "kvstore",
+    "distributed",
     "onednn",
     "profiler",
     "library",

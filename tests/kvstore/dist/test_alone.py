@@ -19,14 +19,16 @@ from minimx.core.errors import Unavailable
 from minimx.core.knobs import knobs
 from minimx.kvstore.choice import choose
 from minimx.kvstore.dist import job as jobs
+from minimx.kvstore.dist.liveness import alive
 from minimx.kvstore.dist.order import Order
 from minimx.kvstore.dist.parity import differences, facts
+from minimx.kvstore.dist.start import JobError
 
 NAMES = ["dist", "dist_sync", "dist_sync_device", "dist_device_sync"]
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone_in_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "_job", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
 
@@ -68,9 +70,9 @@ def test_without_mpi4py_the_error_says_what_to_install(
 
 
 def test_another_number_of_workers_or_another_role_is_refused() -> None:
-    with knobs(DMLC_NUM_WORKER=3), pytest.raises(jobs.JobError, match="launch -n 3"):
+    with knobs(DMLC_NUM_WORKER=3), pytest.raises(JobError, match="launch -n 3"):
         mx.kv.create("dist_sync")
-    with knobs(DMLC_ROLE="server"), pytest.raises(jobs.JobError, match="is server"):
+    with knobs(DMLC_ROLE="server"), pytest.raises(JobError, match="is server"):
         mx.kv.create("dist_sync")
 
 
@@ -115,7 +117,7 @@ def test_the_facts_of_a_rank_are_plain_and_do_not_differ_from_themselves() -> No
 def test_a_process_that_has_ended_is_not_alive() -> None:
     command = [sys.executable, "-S", "-c", "input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
-        assert jobs.alive(child.pid)
+        assert alive(child.pid)
         child.kill()
-    assert not jobs.alive(child.pid)
-    assert jobs.alive(os.getpid())
+    assert not alive(child.pid)
+    assert alive(os.getpid())

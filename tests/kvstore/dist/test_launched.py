@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from minimx.commands.cli.launch import mpiexec
-from minimx.kvstore.dist.job import alive
+from minimx.kvstore.dist.liveness import alive
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -113,7 +113,11 @@ def test_sums_under_the_engine_without_threads() -> None:
             [r"rank 0 stops: rank 1 died \(process \d+\)", "rank 1 .* by SIGKILL"],
         ),
         ("raise", 1, [r"rank 0 stops: rank 1 has failed \(ValueError: the data is"]),
-        ("exit", 1, ["rank 0 stops: rank 1 has ended and takes no part in: sum of 'w'"]),
+        (
+            "exit",
+            1,
+            ["rank 0 stops: rank 1 has ended and takes no part in: sum of 'w'"],
+        ),
         ("shape", 1, [r"rank 0: init of 'w' \(2,\) .*; rank 1: init of 'w' \(3,\)"]),
         ("key", 1, ["rank 0: sum of 'w'.*; rank 1: init of 'other'"]),
         ("optimizer", 1, ["'lr': 0.1.*rank 1: .*'lr': 0.2"]),

@@ -1,0 +1,90 @@
+"""Whether the processes of the other ranks are alive, where this machine can say."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Container, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from minimx.core.knobs import knobs
+
+#: Seconds between two looks at whether the other processes are alive.
+LOOK: Final = 0.2
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this machine runs; one that only waits to be reaped not."""
+    stat = Path(f"/proc/{pid}/stat")
+    if stat.parent.parent.joinpath("self").exists():
+        try:
+            return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class Processes:
+    """The other processes of the job on this machine, by number: their process ids."""
+
+    def __init__(self, pids: Mapping[int, int]) -> None:
+        self._pids = pids
+        self._last_look = time.monotonic()
+
+    def died(self) -> dict[int, int]:
+        """Those that have died; found every `LOOK` seconds, empty in between."""
+        if time.monotonic() - self._last_look < LOOK:
+            return {}
+        self._last_look = time.monotonic()
+        return {k: pid for k, pid in self._pids.items() if not alive(pid)}
+
+
+class Heartbeats:
+    """When each of the other processes was last heard, on whatever machine.
+
+    >>> beats = Heartbeats([1, 2], now=0.0)
+    >>> beats.heard(1, now=8.0)
+    >>> with knobs(PS_HEARTBEAT_INTERVAL=4, PS_HEARTBEAT_TIMEOUT=5):
+    ...     beats.due(now=3.0), beats.due(now=4.0), beats.silent(left=(), now=10.0)
+    (False, True, [2])
+    """
+
+    def __init__(self, others: Iterable[int], now: float | None = None) -> None:
+        begin = _now(now)
+        self.others = tuple(others)
+        self._heard = dict.fromkeys(self.others, begin)
+        self._said = begin
+
+    def heard(self, process: int, now: float | None = None) -> None:
+        """A process has sent something."""
+        self._heard[process] = _now(now)
+
+    def due(self, now: float | None = None) -> bool:
+        """Whether to say now that this process lives: each PS_HEARTBEAT_INTERVAL."""
+        interval = int(knobs.PS_HEARTBEAT_INTERVAL)
+        if not interval or _now(now) - self._said < interval:
+            return False
+        self._said = _now(now)
+        return True
+
+    def silent(self, left: Container[int], now: float | None = None) -> list[int]:
+        """Who was not heard for PS_HEARTBEAT_TIMEOUT and has not left."""
+        timeout = int(knobs.PS_HEARTBEAT_TIMEOUT)
+        if not timeout:
+            return []
+        return [
+            process
+            for process, heard in self._heard.items()
+            if process not in left and _now(now) - heard >= timeout
+        ]
+
+
+def _now(given: float | None) -> float:
+    return time.monotonic() if given is None else given
