@@ -5,7 +5,8 @@ between them, so that the other ranks have `GRACE` seconds to report who died, a
 save what they have. Then it lets MPI's launcher end all. It runs on each machine as a
 file of its own, and imports nothing but the standard library, to start fast.
 
-    python rank.py FOLDER COMMAND…       FOLDER: where the first failure is noted
+    python rank.py FOLDER COMMAND…       FOLDER: where failures are noted
+    python rank.py --within PID COMMAND…     no rank: killed when process PID dies
 """
 
 from __future__ import annotations
@@ -50,10 +51,8 @@ def environment(rank: str) -> dict[str, str]:
     return {**os.environ, "DMLC_ROLE": "worker", "DMLC_WORKER_ID": rank}
 
 
-def _wait_for_others(folder: Path, rank: str) -> None:
+def _wait_for_others(folder: Path) -> None:
     """Give the other ranks `GRACE` seconds, or less if all of this machine ended."""
-    with suppress(OSError):
-        (folder / f"ended-{rank}").touch()
     here = int(os.environ.get("MPI_LOCALNRANKS", sys.maxsize))
     until = time.monotonic() + GRACE
     while time.monotonic() < until and len(list(folder.glob("ended-*"))) < here:
@@ -79,7 +78,9 @@ def main(folder: str, command: list[str]) -> int:
     code = child.wait()
     if code == 0:
         return 0
-    # Another rank was first, or the folder is on another machine.
+    # The folder may be on another machine; or another rank was first.
+    with suppress(OSError):
+        (Path(folder) / f"ended-{rank}").write_text(str(code))
     with suppress(OSError), open(Path(folder) / "failed", "x") as note:
         note.write(str(code if code > 0 else 128 - code))
     print(
@@ -90,10 +91,13 @@ def main(folder: str, command: list[str]) -> int:
     if os.getpgrp() == os.getsid(0):  # ours alone: processes that the rank started
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(0, signal.SIGTERM)
-    _wait_for_others(Path(folder), rank)
+    _wait_for_others(Path(folder))
     os.kill(me, signal.SIGKILL)  # which makes MPI's launcher end all ranks
     return 1
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--within":
+        end_with(int(sys.argv[2]))
+        os.execv(sys.argv[3], sys.argv[3:])
     sys.exit(main(sys.argv[1], sys.argv[2:]))
