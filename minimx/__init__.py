@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from minimx import symbol as sym
     from minimx import visualization as viz
     from minimx.attribute import AttrScope
-    from minimx.commands.clusters import cluster
+    from minimx.commands.clusters.cluster import cluster
     from minimx.core import replay
     from minimx.executor import Executor
     from minimx.symbol import Symbol
@@ -132,7 +132,7 @@ _SHORT = {
 }
 _DEFINED_IN = {
     "AttrScope": "attribute",
-    "cluster": "commands.clusters",
+    "cluster": "commands.clusters.cluster",
     "Executor": "executor",
     "Symbol": "symbol",
     **dict.fromkeys(["is_np_array", "is_np_shape", "np_array", "np_shape"], "util"),

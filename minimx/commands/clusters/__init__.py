@@ -12,9 +12,3 @@ engines of ipyparallel).
 Functions are shipped with cloudpickle, over sockets of the file system in a folder of
 this user, authenticated by a key that only this job knows.
 """
-
-from __future__ import annotations
-
-from minimx.commands.clusters.cluster import Cluster as cluster
-
-__all__ = ["cluster"]

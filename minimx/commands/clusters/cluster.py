@@ -72,6 +72,7 @@ class Cluster:
         self.record = Record()
         self._environments = _environments(n, knobs or {}, knobs_of or {})
         self._state = "ready"
+        self._closed = False
         self._ranks: Ranks | None = None
         self._end: Callable[[], object] = lambda: None
         self._begin()
@@ -92,8 +93,7 @@ class Cluster:
                 self._finish(found, run, live)
                 raise RankError(run.failures, "The ranks could not begin.")
         except BaseException:
-            self._end()
-            self._state = "closed"
+            self.close()
             raise
         self._state = "ready"
         return found
@@ -111,7 +111,7 @@ class Cluster:
         Raises `RankError` if the function raised on a rank, if a rank died, or if it
         took longer than `timeout`; `ArgumentError` for what cannot be shipped.
         """
-        if self._state == "closed":
+        if self._closed:
             raise MXNetError("this cluster is closed. Make another: mx.cluster(4)")
         payload, cells = shipped(function, args, kwargs)
         found = self._ranks or self._begin()
@@ -201,8 +201,8 @@ class Cluster:
     def close(self) -> None:
         """End all ranks. Twice does no harm."""
         self._end()
-        self._ranks = None
-        if self._state in ("ready", "running"):
+        self._ranks, self._closed = None, True
+        if self._state == "ready":
             self._state = "closed"
 
     def __enter__(self) -> Cluster:
@@ -218,6 +218,9 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"cluster of {ranks(self.n)}: {self._state}"
+
+
+cluster = Cluster  # `mx.cluster`
 
 
 class _Lines:

@@ -29,18 +29,20 @@ class RankError(MXNetError):
 
     def __init__(self, failures: dict[int, Failure], then: str = "") -> None:
         causes = [rank for rank, one in failures.items() if not one.follows]
-        self.rank = (causes or list(failures))[0]
+        self.rank = (causes or sorted(failures))[0]
         self.failures = failures
-        first = {self.rank: failures[self.rank]}
-        lines = [_shown(rank, one) for rank, one in (first | failures).items()]
+        lines = [_shown(self.rank, failures[self.rank], traced=True)]
+        lines += [_shown(r, one) for r, one in failures.items() if r != self.rank]
         super().__init__("\n".join([*lines, *([then] if then else [])]))
 
 
-def _shown(rank: int, one: Failure) -> str:
-    """A rank's failure, with the traceback if it was the cause.
+def _shown(rank: int, one: Failure, traced: bool = False) -> str:
+    """A rank's failure; with the traceback if that says more than the others'.
 
     >>> _shown(1, Failure("JobError: rank 0 died", "Traceback …", follows=True))
     'rank 1: JobError: rank 0 died'
     """
     text = f"rank {rank}: {one.what}"
-    return text if one.follows or not one.trace else f"{text}\n\n{one.trace.rstrip()}\n"
+    if one.trace and (traced or not one.follows):
+        return f"{text}\n\n{one.trace.rstrip()}\n"
+    return text
