@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minimx.core.errors import MXNetError
+from minimx.kvstore.dist.order import named
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,21 @@ class RankError(MXNetError):
         causes = [rank for rank, one in failures.items() if not one.follows]
         self.rank = (causes or sorted(failures))[0]
         self.failures = failures
-        lines = [_shown(self.rank, failures[self.rank], traced=True)]
-        lines += [_shown(r, one) for r, one in failures.items() if r != self.rank]
+        cause = failures[self.rank]
+        same: dict[Failure, list[int]] = {cause: []}
+        for rank, one in failures.items():
+            same.setdefault(one, []).append(rank)
+        lines = [_shown(one, who, one is cause) for one, who in same.items()]
         super().__init__("\n".join([*lines, *([then] if then else [])]))
 
 
-def _shown(rank: int, one: Failure, traced: bool = False) -> str:
-    """A rank's failure; with the traceback if that says more than the others'.
+def _shown(one: Failure, ranks: list[int], first: bool = False) -> str:
+    """A failure and its ranks; with the traceback, unless another rank was the cause.
 
-    >>> _shown(1, Failure("JobError: rank 0 died", "Traceback …", follows=True))
-    'rank 1: JobError: rank 0 died'
+    >>> _shown(Failure("JobError: rank 0 died", "Traceback …", follows=True), [1, 2])
+    'ranks 1, 2: JobError: rank 0 died'
     """
-    text = f"rank {rank}: {one.what}"
-    if one.trace and (traced or not one.follows):
+    text = f"{named(sorted(ranks))}: {one.what}"
+    if one.trace and (first or not one.follows):
         return f"{text}\n\n{one.trace.rstrip()}\n"
     return text
