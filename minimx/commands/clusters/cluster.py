@@ -15,9 +15,9 @@ from queue import Empty
 from types import TracebackType
 from typing import Any, Final
 
-from minimx.commands.cli import launch
+from minimx.commands.cli.launch import mpiexec
 from minimx.commands.clusters.failure import Failure, RankError
-from minimx.commands.clusters.live import Live, ranks
+from minimx.commands.clusters.live import Lines, Live, ranks
 from minimx.commands.clusters.progress import progress
 from minimx.commands.clusters.ranks import Ranks
 from minimx.commands.clusters.run import Run
@@ -82,7 +82,7 @@ class Cluster:
         # Also when the cluster is dropped, or this process ends.
         self._end = weakref.finalize(self, found.close)
         run = Run(self.n, found.how_ended)
-        live = _Lines()
+        live = Lines()
         try:
             ready = 0
             while ready < self.n and not run.failures:
@@ -147,7 +147,7 @@ class Cluster:
         if run.failures:
             self._finish(found, run, live)
 
-    def _finish(self, found: Ranks, run: Run, live: Live | _Lines) -> None:
+    def _finish(self, found: Ranks, run: Run, live: Lines) -> None:
         """Let the ranks end, and end those that do not."""
         until = time.monotonic() + AFTER
         while not run.over and time.monotonic() < until:
@@ -156,7 +156,7 @@ class Cluster:
         while not found.events.empty():
             self._next(found, run, live)
 
-    def _next(self, found: Ranks, run: Run, live: Live | _Lines) -> None:
+    def _next(self, found: Ranks, run: Run, live: Lines) -> None:
         try:
             rank, kind, content = found.events.get(timeout=TICK)
         except Empty:
@@ -168,7 +168,7 @@ class Cluster:
     def _take(
         self,
         run: Run,
-        live: Live | _Lines,
+        live: Lines,
         rank: int,
         kind: str,
         content: tuple[Any, ...],
@@ -223,22 +223,13 @@ class Cluster:
 cluster = Cluster  # `mx.cluster`
 
 
-class _Lines:
-    """Shows lines alone, as while ranks begin."""
-
-    line = Live.line
-
-    def look(self, end: bool = False) -> None:
-        """There are no bars."""
-
-
 def _check_installed() -> None:
     """Raise `Unavailable` if something that is needed is missing."""
     fix = "Install it with: pip install 'minimx[dist]'"
     for package in ("mpi4py", "cloudpickle"):
         if importlib.util.find_spec(package) is None:
             raise Unavailable(f"mx.cluster needs the package {package}. {fix}")
-    if not launch.mpiexec():
+    if not mpiexec():
         raise Unavailable(f"mx.cluster needs MPI's launcher, mpiexec. {fix}")
 
 

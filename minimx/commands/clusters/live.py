@@ -13,13 +13,8 @@ from minimx.commands.clusters.run import Run
 PERIOD: Final = 0.2
 
 
-class Live:
-    """Shows one run. In a notebook its bars are one output that changes."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._last = time.monotonic()
-        self._handle = _display(Bars(run))
+class Lines:
+    """Shows what ranks write, as while they begin."""
 
     def line(self, rank: int, stream: str, text: str) -> None:
         """Show a line that a rank wrote, with the rank."""
@@ -28,6 +23,18 @@ class Live:
             file=sys.stdout if stream == "out" else sys.stderr,
             flush=True,
         )
+
+    def look(self, end: bool = False) -> None:
+        """Bring up to date what else is shown."""
+
+
+class Live(Lines):
+    """Shows one run. In a notebook its bars are one output that changes."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._last = time.monotonic()
+        self._handle = _display(Bars(run))
 
     def look(self, end: bool = False) -> None:
         """Bring the bars up to date, now and then."""

@@ -9,6 +9,7 @@ rank can be interrupted, can say where it is, and ends when the notebook has gon
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -19,7 +20,7 @@ import traceback
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, cast
 
 #: Written after the last output of a run, as a line.
 END: Final = b"\0\n"
@@ -41,8 +42,11 @@ class Worker:
         for name, descriptor in STREAMS.items():
             with self._connect(name) as stream:
                 os.dup2(stream.fileno(), descriptor)
-        for text in (sys.stdout, sys.stderr):  # nothing may wait in here to be lost
-            text.reconfigure(encoding="utf-8", errors="replace", write_through=True)
+        # Nothing may wait in this process to be lost.
+        for text in (sys.stdout, sys.stderr):
+            cast(io.TextIOWrapper, text).reconfigure(
+                encoding="utf-8", errors="replace", write_through=True
+            )
 
     def _connect(self, what: str) -> Connection:
         address, key = self._place
@@ -120,9 +124,9 @@ def perform(
             engine.wait_all()
         finally:
             record.stop()
-        content = (cloudpickle.dumps(value),)
+        result = cloudpickle.dumps(value)
         job().agree("the end of the run")
-        return None, "result", content, contents(record) if recorded else None
+        return None, "result", (result,), contents(record) if recorded else None
     except BaseException as failure:
         kind = f"{type(failure).__name__}: {failure}"
         where = "".join(traceback.format_exception(_inside(failure)))

@@ -130,6 +130,6 @@ def test_what_is_missing_is_named_with_the_fix(
         lambda name: None if name == missing else name,
     )
     if missing == "mpiexec":
-        monkeypatch.setattr(clusters.launch, "mpiexec", lambda: "")
+        monkeypatch.setattr(clusters, "mpiexec", lambda: "")
     with pytest.raises(Unavailable, match=rf"{missing}.*pip install 'minimx\[dist\]'"):
         mx.cluster(2)
