@@ -60,6 +60,14 @@ def test_the_cause_is_who_failed_by_itself() -> None:
     assert run.over
 
 
+def test_a_rank_that_died_is_the_cause_also_if_others_were_heard_of_first() -> None:
+    run = run_of()
+    run.take(0, "error", ("JobError: rank 0 stops: rank 1 died", "here", True))
+    run.take(1, "closed", ("control",))
+    assert run.died
+    assert RankError(run.failures).rank == 1
+
+
 def test_bars_show_each_rank_and_their_text_stays_the_same() -> None:
     run = run_of(3)
     before = repr(Bars(run))
