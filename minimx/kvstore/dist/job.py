@@ -8,7 +8,7 @@ for another process.
 
 While it waits, the thread looks whether the processes of ranks on the same machine are
 alive (`liveness.py`). If one is not, everything that waits for it fails with
-`JobError`. (Where ranks run on several machines, `minimx launch` ends the job.)
+`JobError`. Of processes on other machines, `minimx launch` notes who died.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any, Final
@@ -130,7 +130,7 @@ class Job:
         here = socket.gethostname()
         others = [k for k in range(world.size) if k != self._process]
         pids = {k: int(ranks[k]["pid"]) for k in others if ranks[k]["host"] == here}
-        self._processes = Processes(pids)
+        self._processes = Processes(pids, self._process)
         self._heartbeats = Heartbeats(others)
         if works:
             compare([ranks[worker]["compared"] for worker in workers], self.rank == 0)
@@ -366,6 +366,13 @@ class Job:
         if self.failure is None:
             self.failure = JobError(f"{self.title} stops: {why}")
 
+    def _fail_all(self, why: str, dead: Container[int]) -> None:
+        """Fail because of deaths; rank 0 lets other machines know, which cannot look."""
+        self._fail(why)
+        for process in self._heartbeats.others if self._coordinates else ():
+            if process not in self._processes.pids and process not in dead:
+                self._control.send(process, {"stop": why})
+
     # -- messages ----------------------------------------------------------------------
 
     def _send(self, rank: int, message: dict[str, Any]) -> None:
@@ -419,10 +426,10 @@ class Job:
             self._hear()  # they may have said why they end
             if self._coordinates and (problem := self._order.problem()):
                 self._fail(problem)
-            dead = {k: pid for k, pid in dead.items() if k not in self._left}
-            who, pids = ", ".join(map(self.roles.title, dead)), [*dead.values()]
+            dead = {k: which for k, which in dead.items() if k not in self._left}
             if dead:
-                self._fail(f"{who} died (process {', '.join(map(str, pids))}).")
+                who = ", ".join(map(self.roles.title, sorted(dead)))
+                self._fail_all(f"{who} died ({', '.join(dead.values())}).", dead)
         if self._heartbeats.due():
             for process in self._heartbeats.others:
                 if process not in self._left:

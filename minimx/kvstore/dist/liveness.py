@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from minimx.core.knobs import knobs
+from minimx.kvstore.dist.deaths import deaths
 
 #: Seconds between two looks at whether the other processes are alive.
 LOOK: Final = 0.2
@@ -32,18 +33,29 @@ def alive(pid: int) -> bool:
 
 
 class Processes:
-    """The other processes of the job on this machine, by number: their process ids."""
+    """The other processes of the job, by number.
 
-    def __init__(self, pids: Mapping[int, int]) -> None:
-        self._pids = pids
+    pids: the process ids of those on this machine. Of others, `minimx launch` notes who
+    has died. own: the number of this process.
+    """
+
+    def __init__(self, pids: Mapping[int, int], own: int = 0) -> None:
+        self.pids, self._own = pids, own
         self._last_look = time.monotonic()
 
-    def died(self) -> dict[int, int]:
-        """Those that have died; found every `LOOK` seconds, empty in between."""
+    def died(self) -> dict[int, str]:
+        """Those that have died, and which process or on which machine.
+
+        They are looked for every `LOOK` seconds; in between it is empty.
+        """
         if time.monotonic() - self._last_look < LOOK:
             return {}
         self._last_look = time.monotonic()
-        return {k: pid for k, pid in self._pids.items() if not alive(pid)}
+        dead = {k: f"process {pid}" for k, pid in self.pids.items() if not alive(pid)}
+        for number, host in deaths().items():
+            if number != self._own and number not in self.pids:
+                dead[number] = f"on {host}"
+        return dead
 
 
 class Heartbeats:
