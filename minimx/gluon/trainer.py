@@ -27,7 +27,7 @@ import numpy as np
 from minimx import optimizer as opt
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
-from minimx.core.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError, MXNetError
 from minimx.core.events import attributed
 from minimx.core.files import write_whole
 from minimx.gluon.loss_scaling import overflowed
@@ -361,7 +361,18 @@ class Trainer:
         self._params_to_init = waiting
 
     def _reset_kvstore(self) -> None:
-        """Forget the store; the next step makes another one."""
+        """Forget the store; the next step makes another one.
+
+        A store between processes has weights that other ranks train too, so it stays:
+        then MXNetError is raised.
+        """
+        if self._update_on_kvstore and "dist" in self._kvstore.type:
+            raise MXNetError(
+                f"Trainer: its store {self._kvstore.type!r} has the weights of all "
+                "ranks; they cannot be set, cast or moved in one of them. Do that "
+                "before the first step, or make the Trainer with "
+                "update_on_kvstore=False and do it in all ranks."
+            )
         self._kvstore = None
         self._update_on_kvstore = None
         self._params_to_init = list(self._params)

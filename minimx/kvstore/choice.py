@@ -37,7 +37,13 @@ def choose(
                 f"the store {type(store).__name__} cannot sum sparse gradients; take "
                 "'device' or 'local'."
             )
-        return store, bool(wanted)
+        distributed = "dist" in store.type
+        if distributed and wanted is False:
+            raise ArgumentError(
+                f"the store {store.type!r} adds sparse gradients where it updates the "
+                "weights; leave update_on_kvstore away, or give True."
+            )
+        return store, distributed if wanted is None else wanted
     able = store.is_capable(KVStoreBase.OPTIMIZER)
     if wanted is None:
         knob = bool(knobs.MXNET_UPDATE_ON_KVSTORE)

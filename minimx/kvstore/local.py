@@ -194,14 +194,14 @@ class KVStore(OneWorkerStore):
     def pull(
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the value of each key into all of its `out`.
+        """Copy the value of each key into all of its `out`, in their dtypes.
 
         ignore_sparse: leave sparse arrays among them as they are; they want
             `row_sparse_pull`.
         """
         work = _by_key(key, out)
         for one, outs in work.items():
-            self._check_fits(one, outs)
+            self._check_shapes(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
                 self._send(
@@ -298,7 +298,7 @@ class KVStore(OneWorkerStore):
         outs = _by_key(key, out)
         wanted = _by_key(key, row_ids)
         for one, targets in outs.items():
-            self._check_fits(one, targets)
+            self._check_shapes(one, targets)
             kinds = {self._stored[one].stype, *(t.stype for t in targets)}
             if kinds != {ROWS}:
                 raise ArgumentError(
@@ -380,6 +380,18 @@ class KVStore(OneWorkerStore):
             )
 
     def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
+        """Refuse what cannot be added to the value of a key."""
+        self._check_shapes(key, arrays)
+        have = self._stored[key]
+        for one in arrays:
+            if one.dtype != have.dtype:
+                raise DTypeError(
+                    f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
+                    f"{np.dtype(one.dtype)} was given."
+                )
+
+    def _check_shapes(self, key: Key, arrays: list[NDArray]) -> None:
+        """Refuse what the value of a key cannot be copied to."""
         self._check_keys([key])
         if key not in self._stored:
             raise ArgumentError(
@@ -390,11 +402,6 @@ class KVStore(OneWorkerStore):
             if one.shape != have.shape:
                 raise ShapeError(
                     f"the store keeps {key!r} as {have.shape}; {one.shape} was given."
-                )
-            if one.dtype != have.dtype:
-                raise DTypeError(
-                    f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
-                    f"{np.dtype(one.dtype)} was given."
                 )
 
 

@@ -109,6 +109,7 @@ class Job:
 
     def __init__(self) -> None:
         self.failure: JobError | None = None
+        self._pids: dict[int, int] = {}  # of the other ranks on this machine
         mpi = _load_mpi() if any(name in os.environ for name in LAUNCHED) else None
         if mpi is None or mpi.COMM_WORLD.size == 1:
             if importlib.util.find_spec("mpi4py") is None:
@@ -212,6 +213,11 @@ class Job:
         var = Var()
         self.submit(_nothing, text, "KVStoreDistBarrier", [], [var])
         engine.wait_to_read(var)
+
+    @property
+    def local_rank(self) -> int:
+        """Which of the ranks on this machine this is, from 0."""
+        return sum(other < self.rank for other in self._pids)
 
     # -- collectives, called by operations ----------------------------------------------
 

@@ -173,15 +173,17 @@ KNOBS = (
         ),
         observable="Updates per step: one per parameter, or one per device as well.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_SERIAL_PUSH",
         type="bool",
         default=False,
         meaning=(
-            "Add row-sparse gradients in one thread. No document names it, but MXNet "
-            "reads it."
+            "Add row-sparse gradients on the host in one thread. Otherwise as many as "
+            "MXNET_KVSTORE_REDUCTION_NTHREADS share the rows of each of them; sums are "
+            "the same to the bit. No document names it, but MXNet reads it, when a "
+            "store is made."
         ),
-        observable="Time to add gradients with many rows.",
+        observable="Threads, and time to add gradients with many rows.",
     ),
     declare(
         name="MXNET_UPDATE_AGGREGATION_SIZE",

@@ -57,6 +57,62 @@ def updates(kv: Any) -> None:
         same(out, 1 + (number + 1) * RATE * ranks * (ranks + 1) / 2)
 
 
+def rows(kv: Any) -> None:
+    """Ranks store different rows of a table; row 0 of it is everybody's."""
+    ranks, shape = kv.num_workers, (40, 3)
+    for dtype in ("float32", "float16"):
+        key = f"rows-{dtype}"
+        table = np.arange(120).reshape(shape) % 7 * (kv.rank + 1)
+        kv.init(key, nd.array(table, dtype=dtype).tostype("row_sparse"))
+        whole = nd.sparse.zeros("row_sparse", shape, dtype=dtype)
+        kv.pull(key, whole, ignore_sparse=False)
+        np.testing.assert_array_equal(whole.asnumpy(), np.arange(120).reshape(shape) % 7)
+        for number in range(REPEAT):
+            mine = [0, *range(kv.rank + 1, 10 * (kv.rank + 1), kv.rank + 1)]
+            given = nd.zeros(shape, dtype=dtype)
+            given[mine] = kv.rank + 1 + number
+            devices = [given.as_in_context(mx.cpu(k)) for k in range(2)]
+            kv.push(key, [one.tostype("row_sparse") for one in devices])
+            expected = np.zeros(shape)
+            for rank in range(ranks):
+                theirs = [0, *range(rank + 1, 10 * (rank + 1), rank + 1)]
+                expected[theirs] += 2 * (rank + 1 + number)
+            asked = nd.array([0, 9, 39, 0])
+            part = nd.sparse.zeros("row_sparse", shape)  # whatever the key's dtype
+            kv.row_sparse_pull(key, part, row_ids=asked)
+            kv.pull(key, whole, ignore_sparse=False)
+            np.testing.assert_array_equal(whole.asnumpy(), expected)
+            np.testing.assert_array_equal(part.data.asnumpy(), expected[[0, 9, 39]])
+    kv.push(key, nd.sparse.zeros("row_sparse", shape, dtype=dtype))  # of no rank
+    kv.pull(key, whole, ignore_sparse=False)
+    same(whole, 0)
+
+
+def compressed(name: str) -> None:
+    """What each rank sends is packed, with its own residual; the rest is whole."""
+    for kind in ("2bit", "1bit"):
+        kv = mx.kv.create(name)
+        kv.set_gradient_compression({"type": kind, "threshold": 0.5})
+        kv._set_updater(lambda key, grad, weight: weight.__iadd__(grad))
+        kv.init("c", nd.ones((70, 3)) * 0.3)
+        expected = 0.3
+        residual = np.zeros(kv.num_workers)
+        for _ in range(4):
+            given = np.array([0.3 + 0.01 * rank for rank in range(kv.num_workers)])
+            parts = [nd.ones((70, 3), ctx=mx.cpu(k)) * given[kv.rank] for k in range(2)]
+            kv.push("c", [0.5 * part for part in parts])
+            residual += given
+            if kind == "2bit":
+                out = np.where(residual >= 0.5, 0.5, 0)
+            else:
+                out = np.where(residual > 0.5, 1, -1)
+            residual -= out
+            expected += out.sum()
+            kv.pull("c", out=(found := nd.zeros((70, 3))))
+            np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+        assert residual.any()
+
+
 def priorities_and_order(kv: Any) -> None:
     """Many keys at once, each ready at another time on each rank."""
     many = 30
@@ -108,6 +164,8 @@ def main(name: str) -> None:
     recorded(kv)
     kv.barrier()
     updates(kv)
+    rows(mx.kv.create(name))
+    compressed(name)
     horovod(mx.kv.create("horovod"))
     sys.stdout.write(f"rank {kv.rank} of {kv.num_workers}: sums are right\n")
 
