@@ -218,12 +218,17 @@ class Trainer:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
-        dense = []
+        dense, updates, new = [], [], []
         for index, parameter, copies in learning:
             gradients = [gradient for _, _, gradient in copies]
             if self._update_on_kvstore:
-                if any(gradient._fresh_grad for gradient in gradients):
-                    self._push(index, parameter, gradients)
+                if not any(gradient._fresh_grad for gradient in gradients):
+                    continue
+                if parameter._stype == "default":
+                    updates.append(Gradient(index, gradients, -index))
+                    new.append([weight for _, weight, _ in copies])
+                else:  # rows come back when they are asked for
+                    self._kvstore.push(index, gradients, -index)
                 for gradient in gradients:
                     gradient._fresh_grad = False
             elif parameter._grad_stype != "default":
@@ -231,16 +236,8 @@ class Trainer:
                 self._kvstore.pull(index, gradients, -index, ignore_sparse=False)
             else:
                 dense.append(Gradient(index, gradients, -index))
+        self._kvstore.update_many(updates, new)
         self._kvstore.pushpull_many(dense)
-
-    def _push(self, index: int, parameter: Parameter, gradients: list[NDArray]) -> None:
-        """Gradients go to the store; weights come back, unless rows are asked for."""
-        if parameter._stype == "default":
-            weights = parameter.list_data()
-            self._kvstore.push(index, gradients, -index)
-            self._kvstore.pull(index, weights, -index)
-        else:
-            self._kvstore.push(index, gradients, -index)
 
     def _update(self, learning: Learning, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""

@@ -8,19 +8,21 @@ from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.kvstore.base import KVStoreBase, TestStore
 from minimx.kvstore.local import KVStore
+from minimx.kvstore.nccl import NCCL
 from minimx.kvstore.policy import ON_DEVICES
 
 __all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
 
 #: Synchronous stores between processes; see `minimx.kvstore.dist`.
 BETWEEN_PROCESSES = ("dist", "dist_sync", "dist_sync_device", "dist_device_sync")
-LATER = ("dist_async", "dist_async_device", "dist_p3", "nccl")
+LATER = ("dist_async", "dist_async_device", "dist_p3")
 
 
 def create(name: str = "local") -> Any:
     """A store by its name.
 
-    `local` sums on the host, `device` on the devices themselves. `dist_sync`,
+    `local` sums on the host, `device` on the devices themselves, `nccl` on a ring of
+    GPUs. `dist_sync`,
     `dist_sync_device` and `horovod` sum over the processes of a launched job as well.
     Others are those that were registered with `KVStoreBase.register`.
 
@@ -40,7 +42,7 @@ def create(name: str = "local") -> Any:
     if lower in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[lower]()
     if lower in ON_DEVICES:
-        return KVStore(lower)
+        return NCCL() if lower == "nccl" else KVStore(lower)
     if lower in (*BETWEEN_PROCESSES, "horovod"):
         from minimx.kvstore.dist.store import DistStore, Horovod
 

@@ -73,9 +73,9 @@ def broadcast(
 
 def gathered(pieces: Mapping[Piece, NDArray], home: Context) -> NDArray:
     """One array on a device from the pieces of it."""
-    if len(pieces) == 1:
-        return pieces[WHOLE].as_in_context(home)
     parts = [pieces[piece].as_in_context(home) for piece in sorted(pieces)]
+    if len(parts) == 1:
+        return parts[0]
     return nd.concat(*parts, dim=0)
 
 

@@ -185,15 +185,18 @@ KNOBS = (
         ),
         observable="Threads, and time to add gradients with many rows.",
     ),
-    declare(
+    live(
         name="MXNET_UPDATE_AGGREGATION_SIZE",
         type="int",
         default=16,
         low=1,
         unit="keys",
         meaning=(
-            "How many keys one NCCL call may carry. No document names it, but MXNet's "
-            "Module reads it."
+            "How many keys one call of the store `nccl` carries. Keys of one call are "
+            "of one dtype and on the same GPUs; MXNET_KVSTORE_REDUCE_BUCKET_SIZE, "
+            "where it is set, decides by bytes instead. No document names it, but "
+            "MXNet's Module reads it at each update on that store. Here a "
+            "Trainer, and a push of several keys, share calls as well."
         ),
         observable="Communication calls per step.",
     ),

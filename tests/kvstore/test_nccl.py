@@ -1,0 +1,163 @@
+"""The store `nccl` on simulated GPUs: a ring, several keys in a call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minimx as mx
+from minimx import gluon, nd
+from minimx.core.errors import ArgumentError, DeviceError, ShapeError, Unavailable
+from minimx.core.knobs import knobs
+from minimx.cuda import nccl as real
+
+SHAPES: dict[Any, tuple[int, ...]] = {0: (3,), 1: (10, 5), 2: (1,), 3: (2, 500)}
+
+
+@pytest.fixture(autouse=True)
+def _machine() -> Iterator[None]:
+    with knobs(MINIMX_SIM_GPUS=4, MINIMX_SIM_LINKS="mesh"):
+        yield
+        nd.waitall()
+
+
+def given(count: int = 4, dtype: str = "float32") -> dict[Any, list[Any]]:
+    rng = np.random.default_rng(0)
+    return {
+        key: [
+            nd.array(rng.integers(-9, 9, shape), ctx=mx.gpu(i), dtype=dtype)
+            for i in range(count)
+        ]
+        for key, shape in SHAPES.items()
+    }
+
+
+def begun() -> Any:
+    kv = mx.kv.create("NCCL")
+    assert (kv.type, kv.is_capable("optimizer")) == ("nccl", True)
+    assert repr(kv) == "<KVStore nccl simulated>"
+    kv.init(list(SHAPES), [nd.zeros(shape) for shape in SHAPES.values()])
+    return kv
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("keys_at_once", [1, 3, 16])
+def test_it_sums_what_all_gpus_have(count: int, keys_at_once: int) -> None:
+    kv, values = begun(), given(count)
+    expected = {k: sum(x.asnumpy() for x in many) for k, many in values.items()}
+    with knobs(MXNET_UPDATE_AGGREGATION_SIZE=keys_at_once):
+        kv.push(list(values), list(values.values()))
+        outs = {k: [nd.zeros_like(x) for x in many] for k, many in values.items()}
+        kv.pull(list(outs), list(outs.values()))
+        for key, total in expected.items():
+            kv.pull(key, elsewhere := nd.zeros(total.shape, dtype="float64"))
+            for array in (*outs[key], elsewhere):
+                np.testing.assert_array_equal(array.asnumpy(), total)
+        kv.pushpull_many(
+            [mx.kvstore.bucketing.Gradient(k, many, -k) for k, many in values.items()]
+        )
+    for key, total in expected.items():
+        for array in values[key]:
+            np.testing.assert_array_equal(array.asnumpy(), total)
+
+
+def test_an_updater_gets_each_sum() -> None:
+    kv, values = begun(), given()
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=1.0, momentum=0.5))
+    other = mx.kv.create("device")
+    other.set_optimizer(mx.optimizer.SGD(learning_rate=1.0, momentum=0.5))
+    other.init(list(SHAPES), [nd.zeros(shape) for shape in SHAPES.values()])
+    outs = {k: [nd.zeros_like(x) for x in many] for k, many in values.items()}
+    also = {k: [nd.zeros_like(x) for x in many] for k, many in values.items()}
+    for _ in range(3):
+        kv.pushpull(list(values), list(values.values()), out=list(outs.values()))
+        other.pushpull(list(values), list(values.values()), out=list(also.values()))
+    for key in SHAPES:
+        for mine, theirs in zip(outs[key], also[key], strict=True):
+            np.testing.assert_array_equal(mine.asnumpy(), theirs.asnumpy())
+
+
+def sent(use: Any) -> tuple[int, Counter[tuple[str, str]]]:
+    """How many calls, and the bytes over each link."""
+    with mx.Record() as record:
+        use()
+        nd.waitall()
+    rows, load = record.comm(), Counter[tuple[str, str]]()
+    ends = (record.texts(rows["src"]), record.texts(rows["dst"]))
+    for source, target, nbytes in zip(*ends, rows["nbytes"], strict=True):
+        load[source, target] += int(nbytes)
+    return record.texts(record.ops()["name"]).count("KVStorePack") // 4, load
+
+
+def test_keys_travel_together_and_each_link_carries_its_share() -> None:
+    kv = mx.kv.create("nccl")
+    keys = list(range(20))
+    kv.init(keys, [nd.zeros((100,))] * 20)
+    values = [[nd.ones((100,), ctx=mx.gpu(i)) for i in range(4)] for _ in keys]
+    nd.waitall()
+    calls, load = sent(lambda: kv.push(keys, values))
+    assert calls == 2  # of 16 keys and of 4
+    around = {load[f"gpu({k})", f"gpu({(k + 1) % 4})"] for k in range(4)}
+    assert min(around) == 20 * 400 * 3 // 4  # 3 of 4 pieces; some also go to the home
+    with knobs(MXNET_UPDATE_AGGREGATION_SIZE=7):
+        assert sent(lambda: kv.push(keys, values))[0] == 3
+    with knobs(MXNET_KVSTORE_REDUCE_BUCKET_SIZE=1):
+        assert sent(lambda: kv.push(keys, values))[0] == 10  # two keys in a KiB
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "words"),
+    [
+        (lambda kv: kv.push(0, nd.ones(3)), DeviceError, r"on cpu\(0\).*on GPUs"),
+        (
+            lambda kv: kv.push(0, [nd.ones(3, ctx=mx.gpu())] * 2),
+            DeviceError,
+            "two values on one GPU",
+        ),
+        (
+            lambda kv: kv.init(9, nd.sparse.zeros("row_sparse", (2, 2))),
+            ArgumentError,
+            "dense arrays",
+        ),
+        (
+            lambda kv: kv.push(0, nd.ones((1,), ctx=mx.gpu())),
+            ShapeError,
+            r"\(1,\) was given",
+        ),
+        (lambda kv: kv.push(7, nd.ones(3, ctx=mx.gpu())), ArgumentError, "no value"),
+        (
+            lambda kv: kv.set_gradient_compression({"type": "2bit"}),
+            ArgumentError,
+            "compresses nothing",
+        ),
+    ],
+)
+def test_wrong_use_is_explained(use: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        use(begun())
+
+
+def test_without_cupy_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(real.util, "find_spec", lambda name: None)
+    real.library.cache_clear()
+    with pytest.raises(Unavailable, match=r"pip install 'minimx\[nccl\]'"):
+        real.library()
+
+
+def test_sparse_parameters_are_refused() -> None:
+    table = gluon.Parameter("table", shape=(4, 2), grad_stype="row_sparse")
+    table.initialize(ctx=[mx.gpu(0), mx.gpu(1)])
+    trainer = gluon.Trainer([table], "sgd", kvstore="nccl")
+    with mx.autograd.record():
+        losses = [nd.Embedding(nd.array([1], ctx=w.context), w, input_dim=4,
+                               output_dim=2, sparse_grad=True).sum()
+                  for w in table.list_data()]  # fmt: skip
+    mx.autograd.backward(losses)
+    with pytest.raises(ArgumentError, match="adds dense arrays only"):
+        trainer.step(1)
