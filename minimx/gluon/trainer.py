@@ -78,7 +78,9 @@ class Trainer:
     optimizer: the name of one, with its settings in `optimizer_params`; or one that is
         made already.
     kvstore: where gradients of several devices meet: `device`, `local`, a store, or
-        None, with which every device goes its own way.
+        None, with which every device goes its own way. With a store between processes
+        weights become those of rank 0 in the first step, so the first gradient of
+        another rank comes from its own: seed all ranks alike.
     compression_params: how gradients are packed on their way to the store, such as
         `{"type": "2bit", "threshold": 0.5}`; see `KVStore.set_gradient_compression`.
     update_on_kvstore: whether the store runs the optimizer. By default it does where it

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import minimx as mx
-from minimx import nd
+from minimx import gluon, nd
 
 RATE = 2.0
 REPEAT = 3
@@ -113,6 +113,55 @@ def compressed(name: str) -> None:
         assert residual.any()
 
 
+def sparse_training(kv: Any) -> None:
+    """Ranks look up different rows of a table; it is dense, or lives in the store."""
+    for stype in ("default", "row_sparse"):
+        table = gluon.Parameter(
+            f"{stype}-table", shape=(8, 2), stype=stype, grad_stype="row_sparse"
+        )
+        table.initialize(mx.init.Constant(kv.rank + 1))
+        store = mx.kv.create(kv.type)
+        trainer = gluon.Trainer([table], "sgd", {"learning_rate": 1.0}, kvstore=store)
+        everything = nd.arange(8)
+        for _ in range(2):
+            wanted = nd.array([kv.rank, 7])
+            with mx.autograd.record():
+                weight = (
+                    table.data() if stype == "default" else table.row_sparse_data(wanted)
+                )
+                found = nd.Embedding(
+                    wanted, weight, input_dim=8, output_dim=2, sparse_grad=True
+                )
+            found.backward()
+            trainer.step(1)
+            assert trainer._update_on_kvstore
+        expected = np.ones((8, 2))
+        expected[: kv.num_workers] -= 2
+        expected[7] -= 2 * kv.num_workers
+        now = table.data() if stype == "default" else table.row_sparse_data(everything)
+        np.testing.assert_array_equal(now.asnumpy(), expected)
+
+
+def first_step(kv: Any) -> None:
+    """Weights become rank 0's in the first step, after the first gradient, as MXNet's."""
+    weight = gluon.Parameter("first", shape=(3,))
+    weight.initialize(mx.init.Constant(kv.rank + 1))
+    trainer = gluon.Trainer(
+        [weight], "sgd", {"learning_rate": 1.0}, kvstore=mx.kv.create(kv.type)
+    )
+    with mx.autograd.record():
+        loss = weight.data() ** 2
+    loss.backward()
+    trainer.step(1)
+    same(weight.data(), 1 - kv.num_workers * (kv.num_workers + 1))
+    try:
+        weight.set_data(nd.ones((3,)))
+    except RuntimeError as error:
+        assert "weights of all ranks" in str(error)
+    else:
+        raise AssertionError("a rank set weights alone")
+
+
 def priorities_and_order(kv: Any) -> None:
     """Many keys at once, each ready at another time on each rank."""
     many = 30
@@ -166,6 +215,8 @@ def main(name: str) -> None:
     updates(kv)
     rows(mx.kv.create(name))
     compressed(name)
+    sparse_training(kv)
+    first_step(kv)
     horovod(mx.kv.create("horovod"))
     sys.stdout.write(f"rank {kv.rank} of {kv.num_workers}: sums are right\n")
 
