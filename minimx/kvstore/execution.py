@@ -18,6 +18,7 @@ from minimx.core.ops.spec import Cost
 from minimx.core.ops.stypes import ROW_SPARSE, Rows
 from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan
 from minimx.kvstore.policy import threads_of_sum
+from minimx.nd.sparse.array import RowSparseNDArray
 from minimx.nd.sparse.chunk import Destination
 
 
@@ -147,14 +148,22 @@ def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
 
 def _add_rows_on_host(arrays: Sequence[NDArray]) -> NDArray:
     first = arrays[0]
-    out = nd.sparse.zeros(ROW_SPARSE, first.shape, ctx=cpu(), dtype=first.dtype)
+    out = no_rows(first)
     reads = [array.chunk for array in arrays]
     push_sum_of_rows(lambda: [array.view() for array in arrays], reads, out)
     return out
 
 
+def no_rows(like: NDArray) -> RowSparseNDArray:
+    """A row_sparse array on the host that stores nothing, of a shape and dtype."""
+    out: RowSparseNDArray = nd.sparse.zeros(
+        ROW_SPARSE, like.shape, ctx=cpu(), dtype=like.dtype
+    )
+    return out
+
+
 def push_sum_of_rows(
-    parts: Callable[[], Sequence[Rows]], reads: list[Var], out: NDArray
+    parts: Callable[[], Sequence[Rows]], reads: Sequence[Var], out: RowSparseNDArray
 ) -> None:
     """Fill a row_sparse array on the host with the sum of rows.
 

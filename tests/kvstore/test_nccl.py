@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -144,7 +145,7 @@ def test_wrong_use_is_explained(use: Any, error: Any, words: str) -> None:
 def test_without_cupy_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(real.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     real.library.cache_clear()
     with pytest.raises(Unavailable, match=r"pip install 'minimx\[nccl\]'"):
         real.library()

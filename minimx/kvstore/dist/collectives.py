@@ -23,7 +23,7 @@ from minimx.core.engine.var import Var
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.stypes import ROW_SPARSE, Rows
 from minimx.kvstore.dist.job import Job
-from minimx.kvstore.execution import push_sum_of_rows
+from minimx.kvstore.execution import no_rows, push_sum_of_rows
 from minimx.nd.sparse.chunk import Destination
 from minimx.operators.sparse.pointwise import in_order
 
@@ -93,7 +93,7 @@ def sum_rows(job: Job, key: Any, array: NDArray, priority: int = 0) -> NDArray:
     Rows of one number are added in the order of the ranks, so the sum is the same to
     the bit on all of them.
     """
-    out = nd.sparse.zeros(ROW_SPARSE, array.shape, ctx=cpu(), dtype=array.dtype)
+    out = no_rows(array)
     came: list[Rows] = []
     arrived = Var()
     job.submit(
