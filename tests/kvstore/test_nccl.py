@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pytest
 
 import minimx as mx
 from minimx import gluon, nd
+from minimx.core.drivers import backend_of
 from minimx.core.errors import ArgumentError, DeviceError, ShapeError, Unavailable
 from minimx.core.knobs import knobs
 from minimx.cuda import nccl as real
+from minimx.kvstore import nccl as store
 
 SHAPES: dict[Any, tuple[int, ...]] = {0: (3,), 1: (10, 5), 2: (1,), 3: (2, 500)}
 
@@ -140,6 +143,110 @@ def test_keys_travel_together_and_each_link_carries_its_share() -> None:
 def test_wrong_use_is_explained(use: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         use(begun())
+
+
+class Library:
+    """NCCL's calls as they are documented, on NumPy arrays; an address is a name."""
+
+    NCCL_SUM, NCCL_FLOAT32, NCCL_FLOAT64 = 0, 7, 8
+    available = True
+
+    def __init__(self) -> None:
+        self.memory: dict[int, Any] = {}
+        self.group: list[tuple[Any, ...]] = []
+        self.calls: list[tuple[str, int]] = []  # with the number of elements
+
+        class NcclCommunicator:
+            @staticmethod
+            def initAll(devices: list[int]) -> list[Any]:
+                return [Communicator(self, rank) for rank in range(len(devices))]
+
+        self.NcclCommunicator = NcclCommunicator
+
+    def address(self, array: Any) -> int:
+        numbers = array.view()
+        return self.memory.setdefault(numbers.ctypes.data, numbers).ctypes.data  # type: ignore[no-any-return]
+
+    def groupStart(self) -> None:
+        assert not self.group
+
+    def groupEnd(self) -> None:
+        calls, self.group = sorted(self.group), []
+        what, count, kind, root = {call[1:5] for call in calls}.pop()
+        assert [call[0] for call in calls] == list(range(len(calls)))
+        assert len({call[1:5] for call in calls}) == 1
+        assert [call[7] for call in calls] == [70 + call[0] for call in calls]
+        sent = [self.memory[call[5]] for call in calls]
+        came = [self.memory[call[6]] for call in calls]
+        assert {x.size for x in sent} == {count}
+        assert {x.dtype.name for x in sent} == {{7: "float32", 8: "float64"}[kind]}
+        if what == "reduce":
+            came[root][...] = sum(sent)
+        else:
+            for one in came:
+                one[...] = sent[root]
+        self.calls.append((what, count))
+        self.memory.clear()
+
+
+class Communicator:
+    """Of one device; its calls wait for the end of the group."""
+
+    def __init__(self, library: Library, rank: int) -> None:
+        self.library, self.rank = library, rank
+
+    def reduce(
+        self,
+        sent: int,
+        came: int,
+        count: int,
+        kind: int,
+        op: int,
+        root: int,
+        stream: int,
+    ) -> None:
+        assert op == Library.NCCL_SUM
+        call = (self.rank, "reduce", count, kind, root, sent, came, stream)
+        self.library.group.append(call)
+
+    def broadcast(
+        self, sent: int, came: int, count: int, kind: int, root: int, stream: int
+    ) -> None:
+        call = (self.rank, "broadcast", count, kind, root, sent, came, stream)
+        self.library.group.append(call)
+
+
+def test_on_cuda_devices_nccl_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On simulated GPUs, with a library in NCCL's place."""
+    library = Library()
+    monkeypatch.setattr(real, "library", lambda: library)
+    monkeypatch.setattr(real, "_address", library.address)
+    monkeypatch.setattr(real, "working", lambda at: nullcontext(70 + at.device_id))
+    monkeypatch.setattr(store, "backend_of", lambda at: "cuda")
+    real._communicators.cache_clear()
+    kv = mx.kv.create("nccl")
+    assert repr(kv) == "<KVStore nccl on CUDA devices>"
+    kv.init(list(SHAPES), [nd.zeros(shape) for shape in SHAPES.values()])
+    values = given()
+    expected = {k: sum(x.asnumpy() for x in many) for k, many in values.items()}
+    outs = {k: [nd.zeros_like(x) for x in many] for k, many in values.items()}
+    kv.pushpull(list(values), list(values.values()), out=list(outs.values()))
+    for key, total in expected.items():
+        for out in outs[key]:
+            np.testing.assert_array_equal(out.asnumpy(), total)
+    assert library.calls == [("reduce", 1054), ("broadcast", 1054)]
+    real._communicators.cache_clear()
+
+
+@pytest.mark.cuda
+def test_two_cuda_devices() -> None:
+    if mx.context.num_gpus() < 2 or backend_of(mx.gpu(0)) != "cuda":
+        pytest.skip("needs two CUDA devices")
+    kv = mx.kv.create("nccl")
+    kv.init(0, nd.zeros(5))
+    values = [nd.ones(5, ctx=mx.gpu(k)) * (k + 1) for k in range(2)]
+    kv.pushpull(0, values)
+    assert [value.asnumpy().tolist() for value in values] == [[3.0] * 5] * 2
 
 
 def test_without_cupy_the_error_says_what_to_install(

@@ -211,11 +211,12 @@ KNOBS = (
             "Collect small gradients into buckets of this size and send a bucket as "
             "one message, unless 0. Gradients of one dtype and the same devices share "
             "a bucket, which is as urgent as its most urgent key; sums stay the same "
-            "to the bit. It acts in each step of a Trainer or Module whose optimizer "
-            "runs on every device, within one process and without compression. The "
-            "troubleshooting guide sets it to 2048, but no version of MXNet has ever "
-            "had it. It is an extension of minimx, with the meaning that the guide's "
-            "text suggests."
+            "to the bit, except on the ring of `nccl`. It acts in each step of a "
+            "Trainer or Module whose optimizer runs on every device, within one "
+            "process and without compression; on `nccl` also where the store updates. "
+            "The troubleshooting guide sets it to 2048, but no version of MXNet has "
+            "ever had it. It is an extension of minimx, with the meaning that the "
+            "guide's text suggests."
         ),
         observable="Copies between devices per training step.",
     ),
