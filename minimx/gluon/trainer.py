@@ -27,7 +27,7 @@ import numpy as np
 from minimx import optimizer as opt
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
-from minimx.core.errors import ArgumentError, DataError
+from minimx.core.errors import ArgumentError, DataError, MXNetError
 from minimx.core.events import attributed
 from minimx.core.files import write_whole
 from minimx.gluon.loss_scaling import overflowed
@@ -78,7 +78,9 @@ class Trainer:
     optimizer: the name of one, with its settings in `optimizer_params`; or one that is
         made already.
     kvstore: where gradients of several devices meet: `device`, `local`, a store, or
-        None, with which every device goes its own way.
+        None, with which every device goes its own way. With a store between processes
+        weights become those of rank 0 in the first step, so the first gradient of
+        another rank comes from its own: seed all ranks alike.
     compression_params: how gradients are packed on their way to the store, such as
         `{"type": "2bit", "threshold": 0.5}`; see `KVStore.set_gradient_compression`.
     update_on_kvstore: whether the store runs the optimizer. By default it does where it
@@ -218,12 +220,17 @@ class Trainer:
         """Sum in the store: what comes back is weights or gradients."""
         if self._kvstore is None:
             return
-        dense = []
+        dense, updates, new = [], [], []
         for index, parameter, copies in learning:
             gradients = [gradient for _, _, gradient in copies]
             if self._update_on_kvstore:
-                if any(gradient._fresh_grad for gradient in gradients):
-                    self._push(index, parameter, gradients)
+                if not any(gradient._fresh_grad for gradient in gradients):
+                    continue
+                if parameter._stype == "default":
+                    updates.append(Gradient(index, gradients, -index))
+                    new.append([weight for _, weight, _ in copies])
+                else:  # rows come back when they are asked for
+                    self._kvstore.push(index, gradients, -index)
                 for gradient in gradients:
                     gradient._fresh_grad = False
             elif parameter._grad_stype != "default":
@@ -231,16 +238,8 @@ class Trainer:
                 self._kvstore.pull(index, gradients, -index, ignore_sparse=False)
             else:
                 dense.append(Gradient(index, gradients, -index))
+        self._kvstore.update_many(updates, new)
         self._kvstore.pushpull_many(dense)
-
-    def _push(self, index: int, parameter: Parameter, gradients: list[NDArray]) -> None:
-        """Gradients go to the store; weights come back, unless rows are asked for."""
-        if parameter._stype == "default":
-            weights = parameter.list_data()
-            self._kvstore.push(index, gradients, -index)
-            self._kvstore.pull(index, weights, -index)
-        else:
-            self._kvstore.push(index, gradients, -index)
 
     def _update(self, learning: Learning, ignore_stale_grad: bool) -> None:
         """Hand each device its weights and gradients, in order of the parameters."""
@@ -361,7 +360,18 @@ class Trainer:
         self._params_to_init = waiting
 
     def _reset_kvstore(self) -> None:
-        """Forget the store; the next step makes another one."""
+        """Forget the store; the next step makes another one.
+
+        A store between processes has weights that other ranks train too, so it stays:
+        then MXNetError is raised.
+        """
+        if self._update_on_kvstore and "dist" in self._kvstore.type:
+            raise MXNetError(
+                f"Trainer: its store {self._kvstore.type!r} has the weights of all "
+                "ranks; they cannot be set, cast or moved in one of them. Do that "
+                "before the first step, or make the Trainer with "
+                "update_on_kvstore=False and do it in all ranks."
+            )
         self._kvstore = None
         self._update_on_kvstore = None
         self._params_to_init = list(self._params)

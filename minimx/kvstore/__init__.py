@@ -8,6 +8,7 @@ from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.kvstore.base import KVStoreBase, TestStore
 from minimx.kvstore.local import KVStore
+from minimx.kvstore.nccl import NCCL
 from minimx.kvstore.policy import ON_DEVICES
 
 __all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
@@ -17,14 +18,14 @@ BETWEEN_PROCESSES = (
     *("dist", "dist_sync", "dist_sync_device", "dist_device_sync"),
     *("dist_async", "dist_async_device", "p3", "dist_p3"),
 )
-LATER = ("nccl",)
 
 
 def create(name: str = "local") -> Any:
     """A store by its name.
 
-    `local` sums on the host, `device` on the devices themselves. `dist_sync`,
-    `dist_sync_device` and `horovod` sum over the processes of a launched job as well.
+    `local` sums on the host, `device` on the devices themselves, `nccl` on a ring of
+    GPUs. `dist_sync`, `dist_sync_device` and `horovod` sum over the processes of a
+    launched job as well.
     `dist_async` updates on servers without waiting; `p3` sends sums in slices, urgent
     ones first. Others are those that were registered with `KVStoreBase.register`.
 
@@ -44,17 +45,12 @@ def create(name: str = "local") -> Any:
     if lower in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[lower]()
     if lower in ON_DEVICES:
-        return KVStore(lower)
+        return NCCL() if lower == "nccl" else KVStore(lower)
     if lower in (*BETWEEN_PROCESSES, "horovod"):
         from minimx.kvstore.dist.p3 import created
         from minimx.kvstore.dist.store import Horovod
 
         return Horovod() if lower == "horovod" else created(lower)
-    if lower in LATER:
-        raise ArgumentError(
-            f"the store {name!r} is not in minimx yet. Within one process take 'local' "
-            "or 'device', between processes 'dist_sync'."
-        )
     known = [*ON_DEVICES, *BETWEEN_PROCESSES, "horovod", *KVStoreBase.kv_registry]
     raise ArgumentError(
         f"there is no store called {name!r}; there are {', '.join(known)}."

@@ -53,6 +53,17 @@ class KVStoreBase:
         for one in gradients:
             self.pushpull(one.key, one.values, priority=one.priority)
 
+    def update_many(
+        self, gradients: Sequence[Gradient], weights: Sequence[list[NDArray]]
+    ) -> None:
+        """Push each gradient, and fill weights with what the store makes of it.
+
+        weights: those of each gradient, one for each device. Trainer and Module call it
+        with all gradients of a step where the store updates.
+        """
+        for one, outs in zip(gradients, weights, strict=True):
+            self.pushpull(one.key, one.values, out=outs, priority=one.priority)
+
     def set_optimizer(self, optimizer: Any) -> None:
         """Let the store update the values it keeps from the sums that arrive."""
         raise self._lacks("set_optimizer")

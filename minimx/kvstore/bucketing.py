@@ -9,7 +9,7 @@ Which gradients share a bucket is planned in `planners.buckets`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import minimx.nd as nd
@@ -28,22 +28,33 @@ class Gradient(NamedTuple):
     priority: int
 
 
-def in_buckets(gradients: Sequence[Gradient], limit: int) -> list[list[Gradient]]:
+def nbytes_of(array: NDArray) -> int:
+    """The bytes of an array."""
+    return array.spec.nbytes
+
+
+def in_buckets(
+    gradients: Sequence[Gradient],
+    limit: int,
+    size_of: Callable[[NDArray], int] = nbytes_of,
+) -> list[list[Gradient]]:
     """Gradients that travel together, in the order of the first of each bucket.
 
-    limit: bytes of a bucket. Those of the same dtype and devices share one; a gradient
-    that is larger, sparse, empty or without axes, or on one device only, is alone.
+    limit: of a bucket, by default in bytes. Those of the same dtype and devices share
+    one; a gradient that is larger, sparse, empty or without axes, or on one device
+    only, is alone. size_of: how much of a bucket an array takes.
     """
     kinds: dict[tuple[Any, tuple[Context, ...]], list[Sized[int]]] = {}
     found: list[list[int]] = []
     for place, one in enumerate(gradients):
-        first, nbytes = one.values[0], one.values[0].spec.nbytes
+        first, size = one.values[0], size_of(one.values[0])
         dense = all(value.stype == "default" for value in one.values)
-        if not (dense and first.shape and 0 < nbytes <= limit and len(one.values) > 1):
+        alone = not (dense and first.shape and first.size and len(one.values) > 1)
+        if alone or size > limit:
             found.append([place])
             continue
         kind = first.dtype, tuple(value.context for value in one.values)
-        kinds.setdefault(kind, []).append(Sized(place, nbytes, kind))
+        kinds.setdefault(kind, []).append(Sized(place, size, kind))
     for alike in kinds.values():
         found += plan_buckets(alike, limit)
     return [[gradients[place] for place in bucket] for bucket in sorted(found)]

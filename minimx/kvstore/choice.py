@@ -44,12 +44,13 @@ def choose(
                 f"the store {type(store).__name__} cannot sum sparse gradients; take "
                 "'device' or 'local'."
             )
-        if wanted is False and "dist" in store.type:
+        distributed = "dist" in store.type
+        if distributed and wanted is False:
             raise ArgumentError(
-                f"the store {store.type!r} sums sparse gradients only where it updates "
-                "the weights; leave update_on_kvstore away, or give True."
+                f"the store {store.type!r} adds sparse gradients where it updates the "
+                "weights; leave update_on_kvstore away, or give True."
             )
-        return store, bool(wanted) or "dist" in store.type
+        return store, distributed if wanted is None else wanted
     able = store.is_capable(KVStoreBase.OPTIMIZER)
     if wanted is None:
         knob = bool(knobs.MXNET_UPDATE_ON_KVSTORE)

@@ -36,12 +36,16 @@ def packed_bytes(kind: str, elements: int) -> int:
 class Compression:
     """What `set_gradient_compression` was given, and the residuals since then.
 
-    params: `type` (2bit or 1bit) and `threshold` (a float above 0, by default 0.5).
+    params: `type` (2bit or 1bit) and `threshold` (by default 0.5): 2bit sends it, so it
+        is above 0; for 1bit it says from where on a number counts as 1, not as -1.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.kind, self.threshold = _checked(params)
         self._residuals: dict[tuple[Any, Any], NDArray] = {}
+
+    def __repr__(self) -> str:
+        return f"{self.kind} with threshold {self.threshold:g}"
 
     def pack(self, key: Any, sender: Any, gradient: NDArray) -> NDArray:
         """The gradient in few bits, uint8 (n,), on its device.
@@ -111,9 +115,10 @@ def _checked(params: Mapping[str, Any]) -> tuple[str, float]:
         threshold = float(params.get("threshold", 0.5))
     except (TypeError, ValueError):
         threshold = np.nan
-    if not 0 < threshold < np.inf:
+    if not np.isfinite(threshold) or (kind == "2bit" and threshold <= 0):
+        above = " above 0" if kind == "2bit" else ""
         raise ArgumentError(
-            "set_gradient_compression: threshold is a number above 0, not "
+            f"set_gradient_compression: threshold is a number{above}, not "
             f"{params['threshold']!r}."
         )
     return kind, threshold

@@ -6,16 +6,20 @@ run at the same time is for the engine to find out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import minimx.nd as nd
 from minimx.core import engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu
+from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
+from minimx.core.ops.stypes import ROW_SPARSE, Rows
 from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan
 from minimx.kvstore.policy import threads_of_sum
+from minimx.nd.sparse.array import RowSparseNDArray
+from minimx.nd.sparse.chunk import Destination
 
 
 def reduce(plan: Plan, values: Sequence[NDArray]) -> dict[Piece, NDArray]:
@@ -70,9 +74,9 @@ def broadcast(
 
 def gathered(pieces: Mapping[Piece, NDArray], home: Context) -> NDArray:
     """One array on a device from the pieces of it."""
-    if len(pieces) == 1:
-        return pieces[WHOLE].as_in_context(home)
     parts = [pieces[piece].as_in_context(home) for piece in sorted(pieces)]
+    if len(parts) == 1:
+        return parts[0]
     return nd.concat(*parts, dim=0)
 
 
@@ -113,14 +117,12 @@ def add(arrays: Sequence[NDArray], on_host: bool) -> NDArray:
     """
     if len(arrays) == 1:
         return arrays[0]
-    if any(array.stype != "default" for array in arrays):
-        total = arrays[0]
-        for other in arrays[1:]:
-            total = total + other
-        return total
-    if not on_host:
-        return nd.add_n(*arrays)
-    return _add_on_host(arrays)
+    stypes = {array.stype for array in arrays}
+    if on_host and stypes == {"default"}:
+        return _add_on_host(arrays)
+    if on_host and stypes == {ROW_SPARSE}:
+        return _add_rows_on_host(arrays)
+    return nd.add_n(*arrays)
 
 
 def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
@@ -142,3 +144,42 @@ def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
     reads = [array.chunk for array in arrays]
     engine.push(run, out.context, reads, [out.chunk], "KVStoreReduce", cost=cost)
     return out
+
+
+def _add_rows_on_host(arrays: Sequence[NDArray]) -> NDArray:
+    first = arrays[0]
+    out = no_rows(first)
+    reads = [array.chunk for array in arrays]
+    push_sum_of_rows(lambda: [array.view() for array in arrays], reads, out)
+    return out
+
+
+def no_rows(like: NDArray) -> RowSparseNDArray:
+    """A row_sparse array on the host that stores nothing, of a shape and dtype."""
+    out: RowSparseNDArray = nd.sparse.zeros(
+        ROW_SPARSE, like.shape, ctx=cpu(), dtype=like.dtype
+    )
+    return out
+
+
+def push_sum_of_rows(
+    parts: Callable[[], Sequence[Rows]], reads: Sequence[Var], out: RowSparseNDArray
+) -> None:
+    """Fill a row_sparse array on the host with the sum of rows.
+
+    parts: gives them when all of `reads` can be read.
+    """
+    from minimx.kvstore import rows  # imports numba
+
+    serial = knobs.MXNET_KVSTORE_SERIAL_PUSH
+    most = 1 if serial else int(knobs.MXNET_KVSTORE_REDUCTION_NTHREADS)
+
+    def run() -> None:
+        target = Destination(out.chunk)
+        try:
+            rows.add(parts(), target, most)
+            target.keep()
+        finally:
+            target.drop()
+
+    engine.push(run, out.context, reads, [out.chunk], "KVStoreReduceRows")

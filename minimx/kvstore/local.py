@@ -86,7 +86,7 @@ class KVStore(OneWorkerStore):
 
     def init(self, key: Any, value: Any) -> None:
         """Store the first value of a key, or of several; a key is begun once."""
-        fresh = _by_key(key, value)
+        fresh = by_key(key, value)
         self._check_keys(fresh)
         for one, values in fresh.items():
             if one in self._stored or len(values) > 1:
@@ -110,7 +110,7 @@ class KVStore(OneWorkerStore):
             list of these. priority: what the engine does first, of all that is ready;
             ordinary work waits for it. An updater's work is ordinary.
         """
-        work = _by_key(key, value)
+        work = by_key(key, value)
         for one, values in work.items():
             self._check_fits(one, values)
         with autograd.pause():
@@ -194,14 +194,14 @@ class KVStore(OneWorkerStore):
     def pull(
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the value of each key into all of its `out`.
+        """Copy the value of each key into all of its `out`, in their dtypes.
 
         ignore_sparse: leave sparse arrays among them as they are; they want
             `row_sparse_pull`.
         """
-        work = _by_key(key, out)
+        work = by_key(key, out)
         for one, outs in work.items():
-            self._check_fits(one, outs)
+            self._check_shapes(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
                 self._send(
@@ -295,10 +295,10 @@ class KVStore(OneWorkerStore):
         row_ids: one array of row numbers, in any order and repeated or not, for all of
             `out`, or a list with one for each.
         """
-        outs = _by_key(key, out)
-        wanted = _by_key(key, row_ids)
+        outs = by_key(key, out)
+        wanted = by_key(key, row_ids)
         for one, targets in outs.items():
-            self._check_fits(one, targets)
+            self._check_shapes(one, targets)
             kinds = {self._stored[one].stype, *(t.stype for t in targets)}
             if kinds != {ROWS}:
                 raise ArgumentError(
@@ -380,6 +380,18 @@ class KVStore(OneWorkerStore):
             )
 
     def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
+        """Refuse what cannot be added to the value of a key."""
+        self._check_shapes(key, arrays)
+        have = self._stored[key]
+        for one in arrays:
+            if one.dtype != have.dtype:
+                raise DTypeError(
+                    f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
+                    f"{np.dtype(one.dtype)} was given."
+                )
+
+    def _check_shapes(self, key: Key, arrays: list[NDArray]) -> None:
+        """Refuse what the value of a key cannot be copied to."""
         self._check_keys([key])
         if key not in self._stored:
             raise ArgumentError(
@@ -391,14 +403,9 @@ class KVStore(OneWorkerStore):
                 raise ShapeError(
                     f"the store keeps {key!r} as {have.shape}; {one.shape} was given."
                 )
-            if one.dtype != have.dtype:
-                raise DTypeError(
-                    f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
-                    f"{np.dtype(one.dtype)} was given."
-                )
 
 
-def _by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:
+def by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:
     """The arrays of each key, from one key or several, and one array or several."""
     if isinstance(keys, (list, tuple)):
         given = values if isinstance(values, (list, tuple)) else [values]
@@ -409,7 +416,7 @@ def _by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:
             )
         found: dict[Key, list[NDArray]] = {}
         for key, value in zip(keys, given, strict=True):
-            for name, of_one in _by_key(key, value).items():
+            for name, of_one in by_key(key, value).items():
                 found.setdefault(name, []).extend(of_one)
         return found
     if isinstance(keys, bool) or not isinstance(keys, (int, str, np.integer)):

@@ -23,6 +23,7 @@ ON_DEVICES = {
     "local_allreduce_cpu": False,
     "device": True,
     "local_allreduce_device": True,
+    "nccl": True,
 }
 #: From so many elements in one array on, the host updates too slowly (MXNet's bound).
 LARGE = 16 * 1024 * 1024

@@ -73,20 +73,26 @@ class Training:
         """Change every parameter that has a gradient, on all devices."""
         work: list[tuple[list[int], list[NDArray], list[NDArray]]]
         work = [([], [], []) for _ in range(self.devices)]
-        sums = []
+        sums, new = [], []
         for place, name in enumerate(self.names):
             parts = [grad for grad in grads[place] if grad is not None]
             if not parts:
                 continue
-            if self.on_store:
-                self._meet(name, weights[place], parts, -place)
+            dense = {one.stype for one in [*weights[place], *parts]} == {"default"}
+            if self.on_store and not dense:
+                self.store.push(name, parts, -place)
+                # Rows are fetched when they are needed.
+                self.store.pull(name, weights[place], -place)
+                continue
             sums.append(Gradient(name, parts, -place))
+            new.append(weights[place])
             for k, grad in enumerate(parts):
                 indices, slopes, values = work[k]
                 indices.append(place * self.devices + k)
                 slopes.append(grad)
                 values.append(weights[place][k])
         if self.updater is None:
+            self.store.update_many(sums, new)
             return
         if self.store is not None:
             self.store.pushpull_many(sums)
@@ -107,18 +113,6 @@ class Training:
         for indices, slopes, values in work:
             if indices:
                 self.updater(indices, slopes, values)
-
-    def _meet(
-        self, name: str, weights: list[NDArray], grads: list[NDArray], priority: int
-    ) -> None:
-        """Let the store update from the sum of gradients; fetch the new weights."""
-        if {one.stype for one in [*weights, *grads]} == {"default"}:
-            self.store.pushpull(name, grads, out=weights, priority=priority)
-        else:
-            self.store.push(name, grads, priority)
-            self.store.pull(
-                name, weights, priority
-            )  # rows are fetched when they are needed
 
     def fetch_rows(
         self, weights: Sequence[list[NDArray]], rows: Mapping[str, Any]

@@ -108,6 +108,7 @@ def test_fewer_bytes_travel() -> None:
     [
         ({"type": "3bit"}, "'2bit' or '1bit', not '3bit'"),
         ({"type": "2bit", "threshold": 0}, "above 0, not 0"),
+        ({"type": "1bit", "threshold": "high"}, "a number, not 'high'"),
         ({"type": "2bit", "threshold": "x"}, "not 'x'"),
         ({"type": "2bit", "threshold": float("nan")}, "not nan"),
         ({"type": "2bit", "treshold": 1}, "Did you mean threshold"),

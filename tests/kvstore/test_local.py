@@ -169,6 +169,21 @@ def test_wrong_use_is_explained_and_changes_nothing(
     assert numbers(out) == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("kind", ["local", "device"])
+def test_values_are_pulled_in_the_dtype_of_what_they_fill(kind: str) -> None:
+    kv = mx.kv.create(kind)
+    kv.init("w", nd.array([1.5, 2.5], dtype="float16"))
+    kv.pull("w", out=(out := nd.zeros(2, dtype="float64")))
+    assert (numbers(out), out.dtype) == ([1.5, 2.5], np.float64)
+    table = nd.ones((3, 2), dtype="float16").tostype("row_sparse")
+    kv.init("t", table)
+    part = nd.sparse.zeros("row_sparse", (3, 2))
+    kv.row_sparse_pull("t", part, row_ids=nd.array([2]))
+    assert numbers(part) == [[0, 0], [0, 0], [1, 1]]
+    kv.row_sparse_pull("t", part, row_ids=nd.array([]))
+    assert numbers(part.indices) == []
+
+
 def test_names_of_stores() -> None:
     with pytest.raises(ArgumentError, match="Did you mean device"):
         mx.kv.create("devise")
@@ -189,6 +204,10 @@ def test_where_the_optimizer_runs() -> None:
         assert choose("device", 2, 1, True)[1] is True
     assert choose("device", 2, 1, sparse_gradients=True)[1] is False
     assert choose("device", 1, 1, sparse_weights=True)[1] is True
+    ranks = mx.kv.create("dist_sync")
+    assert choose(ranks, 1, 1, sparse_gradients=True)[1] is True
+    with pytest.raises(ValueError, match="leave update_on_kvstore away"):
+        choose(ranks, 1, 1, False, sparse_gradients=True)
     custom = mx.kv.create("teststore")
     assert choose(custom, 1, 1) == (custom, False)
     for settings, words in (

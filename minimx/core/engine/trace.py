@@ -121,7 +121,7 @@ class Trace:
     def emit(
         self, operation: Operation, worker: str, start: int, end: int, failed: bool
     ) -> None:
-        """Report to the recorder that the operation is done; a transfer also as such.
+        """Report that the operation is done; from device to device also as such.
 
         worker: the lane in timelines. start, end: nanoseconds of `events.clock`.
         failed: whether it raised, or was skipped because a var was poisoned.
@@ -146,7 +146,9 @@ class Trace:
             self.inside,
         )
         cost = operation.cost
-        if isinstance(cost, Transfer) and not failed:
+        if failed or not isinstance(cost, Transfer):
+            return
+        if cost.source is not cost.target:
             self.recorder.communication(
                 max(start, self.t_sent),
                 end,

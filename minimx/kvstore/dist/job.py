@@ -35,7 +35,7 @@ from minimx.core.engine.failures import inherited
 from minimx.core.engine.origin import capture
 from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
-from minimx.kvstore.dist.collectives import Collectives
+from minimx.kvstore.dist.communicator import Communicator
 from minimx.kvstore.dist.control import Control
 from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
 from minimx.kvstore.dist.operations import (
@@ -124,7 +124,7 @@ class Job:
         workers = self.roles.workers
         works = self._process in workers
         group = world.Split(0 if works else 1, world.rank)
-        self._collectives = Collectives(mpi, group, self._complete)
+        self.arrays = Communicator(mpi, group, self._complete)
         self.rank, self.size = group.rank, len(workers)
         self._order = Order(self.size)  # used by rank 0
         here = socket.gethostname()
@@ -216,15 +216,11 @@ class Job:
         self.submit(nothing, text, "KVStoreDistBarrier", [], [var])
         engine.wait_to_read(var)
 
-    # -- collectives, called by operations ---------------------------------------------
-
-    def sum(self, key: Any, array: np.ndarray[Any, Any]) -> None:
-        """Add up an array over all ranks, in place, to the bit the same on all."""
-        self._collectives.sum(key, array)
-
-    def spread(self, key: Any, array: np.ndarray[Any, Any]) -> None:
-        """Fill an array on all ranks with what it is on rank 0."""
-        self._collectives.spread(key, array)
+    @property
+    def local_rank(self) -> int:
+        """Which of the workers on this machine this is, from 0."""
+        below = self.roles.workers[: self.rank]
+        return sum(process in self._processes.pids for process in below)
 
     def _complete(self, request: Any) -> None:
         """Wait for MPI, and watch the other processes meanwhile."""

@@ -14,17 +14,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+import minimx.nd as nd
 from minimx.core import autograd, engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu
-from minimx.core.errors import ArgumentError, Unavailable
 from minimx.core.events import attributed
+from minimx.core.knobs import knobs
 from minimx.kvstore.base import KVStoreBase, as_list, known_capability
+from minimx.kvstore.compression import Compression
+from minimx.kvstore.dist.collectives import (
+    described,
+    gather,
+    print_rows,
+    spread,
+    sum_over_ranks,
+    sum_rows,
+)
 from minimx.kvstore.dist.job import Job, job
 from minimx.kvstore.execution import add, gathered, overwrite
-from minimx.kvstore.local import Key, KVStore
+from minimx.kvstore.local import ROWS, Key, KVStore
 from minimx.optimizer import Optimizer
 
 
@@ -38,6 +46,7 @@ class DistStore(KVStore):
         super().__init__("device" if "device" in kind else "local")
         self._name = kind
         self._job = job()
+        self._packing: Compression | None = None  # of what ranks send to each other
 
     @property
     def type(self) -> str:
@@ -71,30 +80,44 @@ class DistStore(KVStore):
         if self._job.size == 1:
             return
         for one in fresh:
-            _dense(one, self._stored[one])
             spread(self._job, one, self._stored[one], "init")
         for one in fresh:
             self._stored[one].wait_to_read()
 
     def _receive(self, key: Key, values: list[NDArray], priority: int) -> None:
-        if self._job.size == 1:
+        if knobs.MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE and values[0].stype == ROWS:
+            print_rows(self.rank, key, gathered(self._reduced(key, values), cpu()))
+        if self._job.size == 1 and self._packing is None:
             super()._receive(key, values, priority)
             return
         with engine.urgent(priority), attributed(category="communication"):
-            total = gathered(self._reduced(key, values), cpu())
-            if any(total is value for value in values):
-                total = total.copyto(cpu())
-            sum_over_ranks(self._job, key, total, priority)
+            mine = gathered(self._reduced(key, values), cpu())
+            if self._packing is not None:
+                total = self._sum_of_packed_ranks(key, mine, priority)
+            elif mine.stype == ROWS:
+                total = sum_rows(self._job, key, mine, priority)
+            else:
+                kept = any(mine is value for value in values)
+                total = mine.copyto(cpu()) if kept else mine
+                sum_over_ranks(self._job, key, total, priority)
         if self._updater is None:
             self._stored[key] = total
         else:
             self._updater(key, total, self._stored[key])
 
-    def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
-        super()._check_fits(key, arrays)
+    def _sum_of_packed_ranks(self, key: Key, mine: NDArray, priority: int) -> NDArray:
+        """Each rank packs; all unpack what all have packed, and add in their order."""
+        assert self._packing is not None
+        packed = self._packing.pack(key, self.rank, mine)
+        parts = [packed]
         if self._job.size > 1:
-            for one in arrays:
-                _dense(key, one)
+            what = f"{described(mine)} in {self._packing}"
+            came = gather(self._job, key, packed, what, priority)
+            parts = [came[rank] for rank in range(self._job.size)]
+        outs = [nd.empty(mine.shape) for _ in parts]
+        for part, out in zip(parts, outs, strict=True):
+            self._packing.unpack(part, out)
+        return add(outs, on_host=True)
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update stored weights by an optimizer, the same on all ranks.
@@ -110,20 +133,25 @@ class DistStore(KVStore):
         self._job.agree(f"set_optimizer {type(optimizer).__name__} {settings}")
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
-        """Within one process as `device`; between processes not in minimx yet."""
-        if self._job.size > 1:
-            raise Unavailable(
-                f"the store {self._name!r} does not compress what ranks send to each "
-                "other; leave compression_params away."
-            )
-        super().set_gradient_compression(compression_params)
+        """Send gradients from rank to rank in one or two bits.
+
+        compression_params: see `Compression`. Within a process, from device to device,
+        and where first values are set, numbers travel whole, as in MXNet.
+        """
+        self._packing = Compression(compression_params)
+        self._job.agree(f"set_gradient_compression {self._packing}")
 
 
 class Horovod(KVStoreBase):
     """Sums over devices and ranks, and nothing kept: as MXNet's store over Horovod."""
 
     def __init__(self) -> None:
-        self._job = job()
+        self._job: Job = job()
+
+    @property
+    def local_rank(self) -> int:
+        """Which of the workers on this machine this process is, from 0."""
+        return self._job.local_rank
 
     @property
     def rank(self) -> int:
@@ -167,42 +195,3 @@ class Horovod(KVStoreBase):
     def is_capable(capability: str) -> bool:
         """It runs no optimizer."""
         return known_capability(capability) and False
-
-
-def sum_over_ranks(job: Job, key: Any, array: NDArray, priority: int = 0) -> None:
-    """Add an array on the host up over all ranks, in place, on the engine."""
-    _dense(key, array)
-    job.submit(
-        lambda: job.sum(key, array.view()),
-        f"sum of {key!r} {_described(array)}",
-        "KVStoreDistAllreduce",
-        [],
-        [array.chunk],
-        priority,
-    )
-
-
-def spread(
-    job: Job, key: Any, array: NDArray, what: str, priority: int = 0
-) -> None:
-    """Fill an array on the host with rank 0's, on the engine."""
-    job.submit(
-        lambda: job.spread(key, array.view()),
-        f"{what} of {key!r} {_described(array)}",
-        "KVStoreDistBroadcast",
-        [],
-        [array.chunk],
-        priority,
-    )
-
-
-def _described(array: NDArray) -> str:
-    return f"{array.shape} {np.dtype(array.dtype)}"
-
-
-def _dense(key: Any, array: NDArray) -> None:
-    if array.stype != "default":
-        raise ArgumentError(
-            f"{key!r} is stored as {array.stype}; between processes arrays are dense. "
-            "Give grad_stype='default', or train in one process."
-        )

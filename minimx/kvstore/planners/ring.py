@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minimx.kvstore.planners.steps import Copy, Plan, Step, Sum, slices
+from minimx.kvstore.planners.steps import Copy, Piece, Plan, Step, Sum
 
 
 def on_ring(order: Sequence[int], rows: int) -> Plan:
     """The plan for an array whose axis 0 is `rows` long.
 
-    order: the devices around the ring. A device may have nothing to send where there
-    are fewer rows than devices.
+    order: the devices around the ring. Pieces differ by one row at most; a device may
+    have nothing to send where there are fewer rows than devices.
 
     >>> from minimx.kvstore.planners.steps import traffic
     >>> sorted(traffic(on_ring([0, 1, 2], rows=6).reduce, 6, 600).items())
     [((0, 1), 400), ((1, 2), 400), ((2, 0), 400)]
     """
     n = len(order)
-    pieces = slices(rows, n)
+    pieces = [Piece(rows * k // n, rows * (k + 1) // n) for k in range(n)]
 
     def moves(ahead: int) -> list[Copy]:
         """What each device sends in a round: the piece that is `ahead` of its own."""

@@ -29,15 +29,17 @@ KNOBS = (
         ),
         observable="Time until the first layer is ready, against the slice size.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE",
+        scope="live",
         type="bool",
         default=False,
         meaning=(
-            "Log the rows that a distributed store sends. No document names it, but "
-            "MXNet reads it."
+            "Print which rows of a row_sparse array a rank sends with each push to a "
+            "store between processes, and how many bytes they are. No document names "
+            "it, but MXNet reads it, when a store is made."
         ),
-        observable="Log lines per push.",
+        observable="Printed lines per push.",
     ),
     live(
         name="DMLC_ROLE",

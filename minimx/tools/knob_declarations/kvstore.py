@@ -173,25 +173,30 @@ KNOBS = (
         ),
         observable="Updates per step: one per parameter, or one per device as well.",
     ),
-    declare(
+    live(
         name="MXNET_KVSTORE_SERIAL_PUSH",
         type="bool",
         default=False,
         meaning=(
-            "Add row-sparse gradients in one thread. No document names it, but MXNet "
-            "reads it."
+            "Add row-sparse gradients on the host in one thread. Otherwise as many as "
+            "MXNET_KVSTORE_REDUCTION_NTHREADS share the rows of each of them; sums are "
+            "the same to the bit. No document names it, but MXNet reads it, when a "
+            "store is made."
         ),
-        observable="Time to add gradients with many rows.",
+        observable="Threads, and time to add gradients with many rows.",
     ),
-    declare(
+    live(
         name="MXNET_UPDATE_AGGREGATION_SIZE",
         type="int",
         default=16,
         low=1,
         unit="keys",
         meaning=(
-            "How many keys one NCCL call may carry. No document names it, but MXNet's "
-            "Module reads it."
+            "How many keys one call of the store `nccl` carries. Keys of one call are "
+            "of one dtype and on the same GPUs; MXNET_KVSTORE_REDUCE_BUCKET_SIZE, "
+            "where it is set, decides by bytes instead. No document names it, but "
+            "MXNet's Module reads it at each update on that store. Here a "
+            "Trainer, and a push of several keys, share calls as well."
         ),
         observable="Communication calls per step.",
     ),
@@ -206,11 +211,12 @@ KNOBS = (
             "Collect small gradients into buckets of this size and send a bucket as "
             "one message, unless 0. Gradients of one dtype and the same devices share "
             "a bucket, which is as urgent as its most urgent key; sums stay the same "
-            "to the bit. It acts in each step of a Trainer or Module whose optimizer "
-            "runs on every device, within one process and without compression. The "
-            "troubleshooting guide sets it to 2048, but no version of MXNet has ever "
-            "had it. It is an extension of minimx, with the meaning that the guide's "
-            "text suggests."
+            "to the bit, except on the ring of `nccl`. It acts in each step of a "
+            "Trainer or Module whose optimizer runs on every device, within one "
+            "process and without compression; on `nccl` also where the store updates. "
+            "The troubleshooting guide sets it to 2048, but no version of MXNet has "
+            "ever had it. It is an extension of minimx, with the meaning that the "
+            "guide's text suggests."
         ),
         observable="Copies between devices per training step.",
     ),

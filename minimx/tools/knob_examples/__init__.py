@@ -53,6 +53,7 @@ class Needs(StrEnum):
     OURS = "minimx's own kernels (MXNET_ONEDNN_ENABLED=0 where oneDNN is installed)"
     OPENCV = "OpenCV (pip install opencv-python-headless)"
     LINUX = "Linux and two cores"
+    MPI = "mpi4py and an MPI library (pip install 'minimx[dist]')"
 
 
 def of(name: str) -> Example | None:

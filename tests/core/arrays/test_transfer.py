@@ -124,6 +124,7 @@ def test_inside_one_gpu_no_wire_is_needed() -> None:
     ops = record.ops()
     took = ops["t_end"] - ops["t_start"]
     assert took.tolist() == [LAUNCH + round(2 * 12e6 / 500)]
+    assert sent(record) == []
 
 
 def test_a_device_that_does_not_exist_is_refused_where_it_is_asked_for() -> None:

@@ -19,6 +19,9 @@ def main(what: str) -> None:
     odd = kv.rank == 1
     sys.stdout.write(f"process {os.getpid()}\n")  # as a whole: ranks write in between
     sys.stdout.flush()
+    if what == "compression":
+        threshold = 0.25 if odd else 0.5
+        kv.set_gradient_compression({"type": "2bit", "threshold": threshold})
     kv.init("w", nd.zeros((3,) if odd and what == "shape" else (2,)))
     if what == "optimizer":
         rate = 0.2 if odd else 0.1
@@ -33,6 +36,8 @@ def main(what: str) -> None:
                 sys.exit(3)
             if what == "key":
                 kv.init("other", nd.zeros((2,)))
+            if what == "rows":
+                kv.push("w", nd.ones((2,)).tostype("row_sparse"))
             if what == "sleep":
                 time.sleep(100)
         kv.push("w", nd.ones((2,)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import minimx as mx
-from minimx import nd
+from minimx import gluon, nd
 
 RATE = 2.0
 REPEAT = 3
@@ -55,6 +55,111 @@ def updates(kv: Any) -> None:
         kv.pull("weight", out=(out := nd.zeros((50, 4))))
         ranks = kv.num_workers
         same(out, 1 + (number + 1) * RATE * ranks * (ranks + 1) / 2)
+
+
+def rows(kv: Any) -> None:
+    """Ranks store different rows of a table; row 0 of it is everybody's."""
+    ranks, shape = kv.num_workers, (40, 3)
+    for dtype in ("float32", "float16"):
+        key = f"rows-{dtype}"
+        table = np.arange(120).reshape(shape) % 7 * (kv.rank + 1)
+        kv.init(key, nd.array(table, dtype=dtype).tostype("row_sparse"))
+        whole = nd.sparse.zeros("row_sparse", shape, dtype=dtype)
+        kv.pull(key, whole, ignore_sparse=False)
+        np.testing.assert_array_equal(whole.asnumpy(), np.arange(120).reshape(shape) % 7)
+        for number in range(REPEAT):
+            mine = [0, *range(kv.rank + 1, 10 * (kv.rank + 1), kv.rank + 1)]
+            given = nd.zeros(shape, dtype=dtype)
+            given[mine] = kv.rank + 1 + number
+            devices = [given.as_in_context(mx.cpu(k)) for k in range(2)]
+            kv.push(key, [one.tostype("row_sparse") for one in devices])
+            expected = np.zeros(shape)
+            for rank in range(ranks):
+                theirs = [0, *range(rank + 1, 10 * (rank + 1), rank + 1)]
+                expected[theirs] += 2 * (rank + 1 + number)
+            asked = nd.array([0, 9, 39, 0])
+            part = nd.sparse.zeros("row_sparse", shape)  # whatever the key's dtype
+            kv.row_sparse_pull(key, part, row_ids=asked)
+            kv.pull(key, whole, ignore_sparse=False)
+            np.testing.assert_array_equal(whole.asnumpy(), expected)
+            np.testing.assert_array_equal(part.data.asnumpy(), expected[[0, 9, 39]])
+    kv.push(key, nd.sparse.zeros("row_sparse", shape, dtype=dtype))  # of no rank
+    kv.pull(key, whole, ignore_sparse=False)
+    same(whole, 0)
+
+
+def compressed(name: str) -> None:
+    """What each rank sends is packed, with its own residual; the rest is whole."""
+    for kind in ("2bit", "1bit"):
+        kv = mx.kv.create(name)
+        kv.set_gradient_compression({"type": kind, "threshold": 0.5})
+        kv._set_updater(lambda key, grad, weight: weight.__iadd__(grad))
+        kv.init("c", nd.ones((70, 3)) * 0.3)
+        expected = 0.3
+        residual = np.zeros(kv.num_workers)
+        for _ in range(4):
+            given = np.array([0.3 + 0.01 * rank for rank in range(kv.num_workers)])
+            parts = [nd.ones((70, 3), ctx=mx.cpu(k)) * given[kv.rank] for k in range(2)]
+            kv.push("c", [0.5 * part for part in parts])
+            residual += given
+            if kind == "2bit":
+                out = np.where(residual >= 0.5, 0.5, 0)
+            else:
+                out = np.where(residual > 0.5, 1, -1)
+            residual -= out
+            expected += out.sum()
+            kv.pull("c", out=(found := nd.zeros((70, 3))))
+            np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+        assert residual.any()
+
+
+def sparse_training(kv: Any) -> None:
+    """Ranks look up different rows of a table; it is dense, or lives in the store."""
+    for stype in ("default", "row_sparse"):
+        table = gluon.Parameter(
+            f"{stype}-table", shape=(8, 2), stype=stype, grad_stype="row_sparse"
+        )
+        table.initialize(mx.init.Constant(kv.rank + 1))
+        store = mx.kv.create(kv.type)
+        trainer = gluon.Trainer([table], "sgd", {"learning_rate": 1.0}, kvstore=store)
+        everything = nd.arange(8)
+        for _ in range(2):
+            wanted = nd.array([kv.rank, 7])
+            with mx.autograd.record():
+                weight = (
+                    table.data() if stype == "default" else table.row_sparse_data(wanted)
+                )
+                found = nd.Embedding(
+                    wanted, weight, input_dim=8, output_dim=2, sparse_grad=True
+                )
+            found.backward()
+            trainer.step(1)
+            assert trainer._update_on_kvstore
+        expected = np.ones((8, 2))
+        expected[: kv.num_workers] -= 2
+        expected[7] -= 2 * kv.num_workers
+        now = table.data() if stype == "default" else table.row_sparse_data(everything)
+        np.testing.assert_array_equal(now.asnumpy(), expected)
+
+
+def first_step(kv: Any) -> None:
+    """Weights become rank 0's in the first step, after the first gradient, as MXNet's."""
+    weight = gluon.Parameter("first", shape=(3,))
+    weight.initialize(mx.init.Constant(kv.rank + 1))
+    trainer = gluon.Trainer(
+        [weight], "sgd", {"learning_rate": 1.0}, kvstore=mx.kv.create(kv.type)
+    )
+    with mx.autograd.record():
+        loss = weight.data() ** 2
+    loss.backward()
+    trainer.step(1)
+    same(weight.data(), 1 - kv.num_workers * (kv.num_workers + 1))
+    try:
+        weight.set_data(nd.ones((3,)))
+    except RuntimeError as error:
+        assert "weights of all ranks" in str(error)
+    else:
+        raise AssertionError("a rank set weights alone")
 
 
 def priorities_and_order(kv: Any) -> None:
@@ -108,6 +213,10 @@ def main(name: str) -> None:
     recorded(kv)
     kv.barrier()
     updates(kv)
+    rows(mx.kv.create(name))
+    compressed(name)
+    sparse_training(kv)
+    first_step(kv)
     horovod(mx.kv.create("horovod"))
     sys.stdout.write(f"rank {kv.rank} of {kv.num_workers}: sums are right\n")
 
