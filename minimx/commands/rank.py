@@ -89,6 +89,29 @@ def environment(rank: int, workers: int, folder: str) -> dict[str, str]:
     return {**os.environ, **own}
 
 
+def _end(child: subprocess.Popen[bytes], folder: Path, rank: int, workers: int) -> int:
+    """The exit code of a rank; 0 of a server that is ended because it was not needed.
+
+    A server begins MPI together with the workers. If these have all come to their end
+    and it waits still, they have made no store.
+    """
+    if rank < workers:
+        code = child.wait()
+        if code == 0:
+            with suppress(OSError):
+                (folder / f"done-{rank}").touch()
+        return code
+    while len(list(folder.glob("done-*"))) < workers:
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(0.2)
+    try:
+        return child.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        return 0
+
+
 def _wait_for_others(folder: Path) -> None:
     """Give the other ranks `GRACE` seconds, or less if all of this machine ended."""
     here = int(os.environ.get("MPI_LOCALNRANKS", sys.maxsize))
@@ -114,7 +137,7 @@ def main(folder: str, command: list[str]) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, pass_on)
-    code = child.wait()
+    code = _end(child, Path(folder), int(rank), workers)
     if code == 0:
         return 0
     # The folder may be on another machine; or another rank was first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_an_interrupt_that_a_finalizer_swallows_is_sent_again(
 def test_other_errors_of_finalizers_are_reported_as_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen = []
+    seen: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", seen.append)
     interrupts.install()
 

@@ -101,7 +101,7 @@ class Ranks:
         command = launch.command(self._size, None, program, str(self._folder))
         guard = [sys.executable, "-I", "-S", around.__file__, "--within"]
         here = str(Path(sys.executable).parent)
-        variables = launch.environment(self._size, os.environ)
+        variables = launch.environment(self._size, 0, os.environ)
         variables["PATH"] = os.pathsep.join([here, os.environ.get("PATH", "")])
         self._process = subprocess.Popen(
             [*guard, str(self._owner), *command],

@@ -113,7 +113,8 @@ def perform(
     from minimx.commands.clusters.shipping import know
     from minimx.core import engine
     from minimx.core.record import Record
-    from minimx.kvstore.dist.job import JobError, job
+    from minimx.kvstore.dist.job import job
+    from minimx.kvstore.dist.start import JobError
     from minimx.tools.record_merge import contents
 
     know(cells)

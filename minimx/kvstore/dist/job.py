@@ -447,6 +447,12 @@ class Job:
 
     # -- the end -----------------------------------------------------------------------
 
+    def abandon(self, error: BaseException) -> None:
+        """Take no part any more because of an error, which the others are sent."""
+        self._error = f"has failed ({type(error).__name__}: {error})"
+        self._queue.put(None)
+        self._thread.join(5 * LOOK)
+
     def close(self) -> None:
         """Finish what was begun, let the others know, and end MPI."""
         error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
@@ -457,9 +463,10 @@ class Job:
                 error = reason
                 traceback.print_exception(reason)
         if error is not None:
-            self._error = f"has failed ({type(error).__name__}: {error})"
-        self._queue.put(None)
-        self._thread.join(None if error is None else 5 * LOOK)
+            self.abandon(error)
+        else:
+            self._queue.put(None)
+            self._thread.join()
         if error is None and self.failure is None:
             assert self._mpi is not None
             self._mpi.Finalize()

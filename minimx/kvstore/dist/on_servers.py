@@ -38,7 +38,7 @@ from minimx.kvstore.dist.service import Message
 from minimx.kvstore.dist.states import RemoteUpdater, settings_of, without_parameters
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
-from minimx.kvstore.local import Key, KVStore, _by_key
+from minimx.kvstore.local import Key, KVStore, by_key
 from minimx.kvstore.planners.placement import Part, place
 from minimx.optimizer import Optimizer
 
@@ -70,7 +70,7 @@ class ServerStore(DistStore):
 
         Raises `JobError` if keys, shapes or dtypes differ between workers.
         """
-        fresh = _by_key(key, value)
+        fresh = by_key(key, value)
         self._check_keys(fresh)
         texts, messages = [], []
         for one, values in fresh.items():
@@ -176,7 +176,7 @@ class ServerStore(DistStore):
         ignore_sparse: leave sparse arrays among them as they are; they want
             `row_sparse_pull`.
         """
-        work = _by_key(key, out)
+        work = by_key(key, out)
         for one, outs in work.items():
             self._check_fits(one, outs)
         with autograd.pause(), engine.urgent(priority):
@@ -232,7 +232,7 @@ class ServerStore(DistStore):
         row_ids: one array of row numbers, in any order and repeated or not, for all of
             `out`, or a list with one for each. Returns when the rows have come.
         """
-        outs, wanted = _by_key(key, out), _by_key(key, row_ids)
+        outs, wanted = by_key(key, out), by_key(key, row_ids)
         with autograd.pause():
             for one, targets in outs.items():
                 self._check_fits(one, [])

@@ -25,7 +25,7 @@ from minimx.kvstore.dist.post import Bytes, Header
 from minimx.kvstore.dist.service import Message
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
-from minimx.kvstore.local import Key, _by_key
+from minimx.kvstore.local import Key, by_key
 from minimx.kvstore.planners.placement import Part, Slicer
 from minimx.optimizer import Optimizer
 
@@ -56,7 +56,7 @@ class P3Store(ServerStore):
         self, key: Any, value: Any, out: Any = None, priority: int = 0
     ) -> None:
         """Sum values over devices and workers, into `out` or back into `value`."""
-        work, outs = _by_key(key, value), _by_key(key, value if out is None else out)
+        work, outs = by_key(key, value), by_key(key, value if out is None else out)
         for one, values in work.items():
             self._check_fits(one, [*values, *outs[one]])
         with autograd.pause(), engine.urgent(priority):

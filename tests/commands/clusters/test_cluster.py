@@ -19,7 +19,7 @@ import pytest
 import minimx as mx
 from minimx.commands.clusters.failure import RankError
 from minimx.core.errors import ArgumentError, MXNetError
-from minimx.kvstore.dist.job import alive
+from minimx.kvstore.dist.liveness import alive
 from tests.pace import slowness
 
 from . import functions

@@ -32,7 +32,7 @@ def nested() -> None:
         pass
 
 
-@autograd.record()  # type: ignore[untyped-decorator]
+@autograd.record()
 def decorated() -> None:
     """Enters one mode again and again, for as long as the program runs."""
 

@@ -1,4 +1,4 @@
-"""A loop in which rank 1 does something wrong; the argument says what."""
+"""A loop in which rank 1 does something wrong. faults.py WHAT [STORE]"""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import time
 
 import minimx as mx
 from minimx import nd
+from minimx.kvstore.dist.job import job
 
 
-def main(what: str) -> None:
+def main(what: str, store: str = "dist_sync") -> None:
+    if what == "nothing":
+        return
     if what == "parity" and os.environ["DMLC_WORKER_ID"] == "1":
         mx.knobs.set(MXNET_KVSTORE_BIGARRAY_BOUND=77)
         mx.random.seed(9)
-    kv = mx.kv.create("dist_sync")
+    kv = mx.kv.create(store)
     odd = kv.rank == 1
     sys.stdout.write(f"process {os.getpid()}\n")  # as a whole: ranks write in between
     sys.stdout.flush()
@@ -23,6 +26,8 @@ def main(what: str) -> None:
         threshold = 0.25 if odd else 0.5
         kv.set_gradient_compression({"type": "2bit", "threshold": threshold})
     kv.init("w", nd.zeros((3,) if odd and what == "shape" else (2,)))
+    if "_async" in store:
+        kv.set_optimizer(mx.optimizer.create("sgd"))
     if what == "optimizer":
         rate = 0.2 if odd else 0.1
         kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=rate))
@@ -30,6 +35,11 @@ def main(what: str) -> None:
         if odd and step == 20:
             if what == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if what == "server":
+                (server,) = job().roles.servers
+                os.kill(job()._processes._pids[server], signal.SIGKILL)
+            if what == "freeze":
+                os.kill(os.getpid(), signal.SIGSTOP)
             if what == "raise":
                 raise ValueError("the data is torn")
             if what == "exit":
@@ -47,4 +57,4 @@ def main(what: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

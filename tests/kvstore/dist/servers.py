@@ -1,7 +1,7 @@
 """Values on servers, seen from the workers. servers.py STORE [FOLDER]
 
-Sums and updates with exact numbers, all dtypes, parts over several servers, sparse rows,
-packed gradients, optimizer states, records, profiles of servers, lost messages.
+Sums and updates with exact numbers, all dtypes, parts over several servers, sparse
+rows, packed gradients, optimizer states, records, profiles of servers, lost messages.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import pytest
 from minimx.commands import rank
 from minimx.commands.cli.launch import watch
 from minimx.kvstore.dist.deaths import NOTES, deaths
-from minimx.kvstore.dist.job import alive
+from minimx.kvstore.dist.liveness import alive
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

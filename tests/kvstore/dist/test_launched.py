@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +27,23 @@ pytestmark = [pytest.mark.alone, pytest.mark.timeout(90)]
 
 
 def begun(
-    *words: str, ranks: int = 2, plain: bool = False, **settings: str
+    *words: str,
+    ranks: int = 2,
+    servers: int = 0,
+    plain: bool = False,
+    command: Sequence[str] = (),
+    **settings: str,
 ) -> subprocess.Popen[str]:
-    program, *rest = words
-    start = [sys.executable, "-m", "minimx", "launch"]
-    command = [mpiexec()] if plain else start
-    command += ["-n", str(ranks), *([sys.executable] if plain else [])]
+    """A job; words: a program of this folder, and its arguments, unless `command`."""
+    if not command:
+        start = [sys.executable, "-m", "minimx", "launch", "-s", str(servers)]
+        start = [mpiexec()] if plain else start
+        python = [sys.executable] if plain else []
+        program = [str(HERE / words[0]), *words[1:]]
+        command = [*start, "-n", str(ranks), *python, *program]
     folders = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [*command, str(HERE / program), *rest],
+        command,
         env={**os.environ, "PYTHONPATH": folders, **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
