@@ -42,9 +42,7 @@ def lenet() -> tuple[Any, tuple[int, ...]]:
 
 def resnet() -> tuple[Any, tuple[int, ...]]:
     channels, blocks = [16, 16, 32, 64], [1, 1, 1]
-    net = zoo.ResNetV1(
-        zoo.BasicBlockV1, blocks, channels, thumbnail=True, classes=10
-    )
+    net = zoo.ResNetV1(zoo.BasicBlockV1, blocks, channels, thumbnail=True, classes=10)
     return net, (32, 3, 32, 32)
 
 
