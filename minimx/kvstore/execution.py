@@ -110,7 +110,7 @@ def overwrite(target: NDArray, value: NDArray) -> None:
 
 
 def overwrite_all(targets: Sequence[NDArray], value: NDArray) -> None:
-    """Copy a value into arrays of its shape and type; large ones on the host at once."""
+    """Copy a value into arrays of its shape and type, those on the host at once."""
     together = [one for one in targets if _readable_on_host(one) and one is not value]
     chunks = {one.chunk for one in together}
     if (

@@ -75,8 +75,9 @@ class Cluster:
     changed: links by name that differ; None is a link that is cut.
 
     Where workers are processes of one machine (`measure.measure_machine`): cores: how
-    many they share; 0: each computes on its own. update: seconds and bytes per second
-    of a key that is updated and pulled. collectives: the same of a sum over so many
+    many they share; 0: each computes on its own. together: how many times as long
+    computing takes while all cores compute. update: seconds and bytes per second of the
+    operations that update and copy a key. collectives: the same of a sum over so many
     ranks as the stores run it, instead of a ring of single copies. measured: whether
     the figures are.
     """
@@ -95,6 +96,7 @@ class Cluster:
     slowdown: float = 1.0
     changed: Mapping[str, Link | None] = field(default_factory=dict)
     cores: int = 0
+    together: float = 1.0
     update: Link | None = None
     collectives: Mapping[int, Link] = field(default_factory=dict)
     measured: bool = False
@@ -204,8 +206,17 @@ class Cluster:
         return bool(self.cores) and ranks > 1 and 2 * ranks > self.cores
 
     def stretch(self, ranks: int) -> float:
-        """How many times as long the ranks compute because they take turns."""
-        return max(ranks / self.cores, 1.0) if self.cores else 1.0
+        """How many times as long ranks compute as one alone, as they share cores.
+
+        >>> wire = Link(0.0, 1e9)
+        >>> shared = Cluster("four cores", wire, wire, cores=4, together=1.6)
+        >>> [round(shared.stretch(ranks), 3) for ranks in (1, 2, 4, 8)]
+        [1.0, 1.2, 1.6, 3.2]
+        """
+        if not self.cores:
+            return 1.0
+        busy = (min(ranks, self.cores) - 1) / max(self.cores - 1, 1)
+        return max(ranks / self.cores, 1.0) * (1 + busy * (self.together - 1))
 
     def weight(self, a: int, b: int) -> int:
         """MXNet's weight of the link between two workers: 1, and more for NVLinks."""
@@ -267,6 +278,7 @@ class Cluster:
             f"{self.cores} cores",
             f"a thread adds {self.memory / 1e9:.3g} GB/s",
             f"of {self.cores} {self.host_memory / 1e9:.3g} GB/s each",
+            f"{self.together:.3g} × as long for computing on all",
         ]
         if self.update is not None:
             lines.append(f"update of a key {_said(self.update)}")

@@ -107,6 +107,7 @@ def save(cluster: Cluster, path: str | Path) -> None:
         "cores": cluster.cores,
         "memory": cluster.memory,
         "host_memory": cluster.host_memory,
+        "together": cluster.together,
         "update": list(cluster.update),
         "message": [2 * wire.latency, wire.bandwidth],
         "sums": {str(n): list(link) for n, link in cluster.collectives.items()},
@@ -130,7 +131,8 @@ def load(path: str | Path) -> Cluster:
 
 def _cluster(facts: Any) -> Cluster:
     """A cluster from plain data, which is checked."""
-    wanted = {*("name", "cores", "memory", "host_memory", "update", "message", "sums")}
+    numbers = ("memory", "host_memory", "together")
+    wanted = {"name", "cores", *numbers, "update", "message", "sums"}
     if not isinstance(facts, Mapping) or facts.keys() != wanted:
         raise ArgumentError(f"it needs an object with {', '.join(sorted(wanted))}.")
     cores, sums = facts["cores"], facts["sums"]
@@ -146,8 +148,7 @@ def _cluster(facts: Any) -> Cluster:
         name=str(facts["name"]),
         wire=wire,
         host=wire,
-        memory=_speed("memory", facts["memory"]),
-        host_memory=_speed("host_memory", facts["host_memory"]),
+        **{name: _speed(name, facts[name]) for name in numbers},
         cores=cores,
         update=_link("update", facts["update"]),
         collectives={int(n): _link(f"sums[{n}]", link) for n, link in sums.items()},

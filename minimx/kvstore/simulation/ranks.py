@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, Final
@@ -21,7 +20,9 @@ import numpy as np
 
 import minimx.nd as nd
 from minimx.core.device import cpu
-from minimx.kvstore.dist.job import LAUNCHED
+from minimx.core.record import Record
+from minimx.kvstore.dist.job import LAUNCHED, job
+from minimx.kvstore.dist.store import sum_over_ranks
 from minimx.kvstore.local import KVStore
 from minimx.optimizer import create as optimizer
 
@@ -30,20 +31,12 @@ LARGE: Final = 1 << 23
 #: Keys of a store and their elements: for what a key takes, and for what bytes take.
 SMALL_KEYS: Final = (24, 64)
 LARGE_KEYS: Final = (2, 1 << 20)
-#: Seconds that each figure may take.
-PATIENCE: Final = 0.4
+#: Rows and columns of matrices that are multiplied.
+SIDE: Final = 768
+#: How often a figure is measured.
+ROUNDS: Final = 12
 
 Pair = tuple[float, float]
-
-
-def best(run: Callable[[], object], seconds: float = PATIENCE) -> float:
-    """The shortest of several runs, at least three."""
-    found, end = [], time.perf_counter() + seconds
-    while len(found) < 3 or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - start)
-    return min(found)
 
 
 def adding(threads: int) -> float:
@@ -52,9 +45,25 @@ def adding(threads: int) -> float:
     out = np.zeros(LARGE, np.float32)
     ends = [k * LARGE // threads for k in range(threads + 1)]
     cuts = [slice(*pair) for pair in pairwise(ends)]
+    found = []
     with ThreadPoolExecutor(threads) as pool:
-        took = best(lambda: list(pool.map(lambda x: np.add(a[x], b[x], out[x]), cuts)))
-    return 3 * out.nbytes / took / threads
+        for _ in range(ROUNDS):
+            start = time.perf_counter()
+            list(pool.map(lambda cut: np.add(a[cut], b[cut], out[cut]), cuts))
+            found.append(time.perf_counter() - start)
+    return 3 * out.nbytes / min(found) / threads
+
+
+def computing(threads: int) -> float:
+    """Seconds of products of matrices, in each of several threads at once."""
+    a = [np.ones((SIDE, SIDE), np.float32) for _ in range(threads)]
+    found = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(2 * ROUNDS):
+            start = time.perf_counter()
+            list(pool.map(lambda one: one @ one, a))
+            found.append(time.perf_counter() - start)
+    return min(found)
 
 
 def line(small: float, large: float) -> Pair:
@@ -71,7 +80,7 @@ def line(small: float, large: float) -> Pair:
 
 
 def updates() -> Pair:
-    """A key's way through a store of one device: pushed, updated, pulled."""
+    """The operations of a key in a store of one device: its update, and a copy."""
     store = KVStore("local")
     store.set_optimizer(optimizer("sgd", learning_rate=0.1, momentum=0.9))
 
@@ -80,39 +89,38 @@ def updates() -> Pair:
         arrays = [nd.ones((elements,), ctx=cpu()) for _ in keys]
         store.init(keys, arrays)
 
-        def run() -> None:
-            for key, array in zip(keys, arrays, strict=True):
-                store.push(key, array)
-                store.pull(key, array)
-            nd.waitall()
+        def run() -> float:
+            with Record() as record:
+                for key, array in zip(keys, arrays, strict=True):
+                    store.push(key, array)
+                    store.pull(key, array)
+                nd.waitall()
+            ops = record.ops()
+            return float((ops["t_end"] - ops["t_start"]).sum()) * 1e-9
 
-        return best(run)
+        return min(run() for _ in range(ROUNDS))
 
     return line(through("small", *SMALL_KEYS), through("large", *LARGE_KEYS))
 
 
 def sums() -> Pair:
-    """A key's sum over all ranks, as a store between processes runs it."""
-    from minimx.kvstore.dist.store import DistStore
+    """A copy of a key and its sum over all ranks, as stores between processes do it."""
+    world = job()
 
-    store = DistStore()
-
-    def through(name: str, count: int, elements: int, rounds: int) -> float:
-        keys = [f"{name}{k}" for k in range(count)]
-        arrays = [nd.ones((elements,), ctx=cpu()) for _ in keys]
-        store.init(keys, arrays)
+    def through(name: str, count: int, elements: int) -> float:
+        given = nd.ones((elements,), ctx=cpu())
+        nd.waitall()
         found = []
-        for _ in range(rounds):
-            store.barrier()
+        for _ in range(ROUNDS):
+            world.agree("a round begins")
             start = time.perf_counter()
-            for key, array in zip(keys, arrays, strict=True):
-                store.push(key, array)
+            for k in range(count):
+                sum_over_ranks(world, f"{name}{k}", given.copyto(cpu()))
             nd.waitall()
             found.append(time.perf_counter() - start)
         return min(found)
 
-    small = through("small", *SMALL_KEYS, rounds=12)
-    return line(small, through("large", *LARGE_KEYS, rounds=12))
+    return line(through("small", *SMALL_KEYS), through("large", *LARGE_KEYS))
 
 
 def messages() -> Pair:
@@ -147,6 +155,7 @@ def main() -> None:
             "cores": cores,
             "memory": adding(1),
             "host_memory": adding(cores),
+            "together": max(computing(cores) / computing(1), 1.0),
             "update": updates(),
         }
     else:

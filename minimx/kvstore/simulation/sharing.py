@@ -14,8 +14,8 @@ def taking_turns(
     """The workload of each rank, and its speed, while all ranks use the cores.
 
     A rank keeps one core busy. More ranks than cores take turns, so all of them take
-    longer. Where cores are left over, Python prepares operations beside those that run;
-    else it takes its time from them.
+    longer (`Cluster.stretch`). Where cores are left over, Python prepares operations
+    beside those that run; else it takes its time from them.
 
     >>> from minimx.kvstore.simulation.workload import Layer
     >>> wire = Link(0.0, 1e9)

@@ -86,9 +86,9 @@ class Workload:
         busiest counts. net: the block that was trained. The time of operations outside
         layers with parameters goes to the layer that waits for them; that of a fused or
         hybridized graph, which tells no layers, is shared out by elements. processor:
-        processor seconds of a forward and backward pass (`time.process_time`), for
-        `dispatch`; 0: not known. Raises `ArgumentError` where nothing of a backward
-        pass was recorded.
+        processor seconds of a step (`time.process_time`); what is more than its
+        operations take is `dispatch`. 0: not known. Raises `ArgumentError` where
+        nothing of a backward pass was recorded.
         """
         parameters = [
             one for one in net.collect_params().values() if one.grad_req != "null"
@@ -118,7 +118,7 @@ class Workload:
             )
             for k, one in enumerate(parameters)
         ]
-        operations = sum(one.forward + one.backward for one in layers)
+        operations = sum(row.seconds for row in rows) / steps
         return cls(tuple(reversed(layers)), max(processor - operations, 0.0))
 
 

@@ -64,53 +64,49 @@ class Training:
         self.images, self.labels = nd.random.uniform(shape=shape), nd.zeros(shape[0])
         self.loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
 
-    def passes(self) -> None:
-        """Forward and backward."""
+    def step(self) -> None:
+        """Forward, backward, an update, and a wait for it."""
         with autograd.record():
             loss = self.loss_of(self.net(self.images), self.labels)
         loss.backward()
-
-    def step(self) -> None:
-        """The same, an update, and a wait for it."""
-        self.passes()
         self.trainer.step(len(self.images) * self.store.num_workers)
         nd.waitall()
 
     def timed(self) -> dict[str, Any]:
-        """Seconds of a step; for one rank, the workload as well."""
+        """Seconds and processor seconds of a step; for one rank, its workload."""
         for _ in range(WARM):
             self.step()
-        found: dict[str, Any] = {"step": _median(self.step, time.perf_counter)}
-        if self.store.num_workers > 1:
-            return found
+        found: dict[str, Any] = {"step": self._median(time.perf_counter)}
+        found["processor"] = self._median(time.process_time)
+        if self.store.num_workers == 1:
+            found |= self._workload(found["processor"])
+        return found
 
-        def waited() -> None:
-            self.passes()
-            nd.waitall()
-
-        processor = _median(waited, time.process_time)
-        records = []
+    def _workload(self, processor: float) -> dict[str, Any]:
+        """Of single steps, the median of each layer's times, and of Python's."""
+        found = []
         for _ in range(RECORDS):
             with mx.Record() as record:
                 self.step()
-            records.append(Workload.from_record(record, self.net))
+            one = Workload.from_record(record, self.net, processor=processor)
+            found.append(one)
         layers = [
             same[0]._replace(
                 forward=statistics.median(one.forward for one in same),
                 backward=statistics.median(one.backward for one in same),
             )
-            for same in zip(*(one.layers for one in records), strict=True)
+            for same in zip(*(one.layers for one in found), strict=True)
         ]
-        return {**found, "layers": layers, "processor": processor}
+        dispatch = statistics.median(one.dispatch for one in found)
+        return {"layers": layers, "dispatch": dispatch}
 
-
-def _median(run: Callable[[], None], clock: Callable[[], float]) -> float:
-    found = []
-    for _ in range(STEPS):
-        start = clock()
-        run()
-        found.append(clock() - start)
-    return statistics.median(found)
+    def _median(self, clock: Callable[[], float]) -> float:
+        found = []
+        for _ in range(STEPS):
+            start = clock()
+            self.step()
+            found.append(clock() - start)
+        return statistics.median(found)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ FACTS = {
     "cores": 2,
     "memory": 2e10,
     "host_memory": 1e10,
+    "together": 1.25,
     "update": [1e-4, 1e9],
     "message": [2e-6, 3e9],
     "sums": {"2": [5e-4, 1e9], "4": [1e-3, 5e8]},
