@@ -41,11 +41,11 @@ def measure_machine(ranks: Sequence[int] = RANKS) -> Cluster:
     ranks: for how many ranks sums are measured, if MPI is installed; without, messages
     between ranks count as copies in memory. Raises `MXNetError` if a process fails.
     """
-    alone = _run([sys.executable])
+    alone = _run("alone", sys.executable)
     launcher = mpiexec()
     jobs = []
     if launcher and importlib.util.find_spec("mpi4py") is not None:
-        jobs = [_run([launcher, "-n", str(n), sys.executable]) for n in ranks]
+        jobs = [_run("together", launcher, "-n", str(n), sys.executable) for n in ranks]
     return _cluster(
         {
             **alone,
@@ -63,7 +63,7 @@ def mpiexec() -> str:
     return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or ""
 
 
-def _run(start: Sequence[str]) -> dict[str, Any]:
+def _run(what: str, *start: str) -> dict[str, Any]:
     """What a measuring process printed."""
     root = str(Path(program.__file__).parents[3])
     paths = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
@@ -73,7 +73,7 @@ def _run(start: Sequence[str]) -> dict[str, Any]:
         if not name.startswith(("MXNET_", "DMLC_", "PMI", "OMPI_"))
     }
     done = subprocess.run(
-        [*start, "-m", program.__name__],
+        [*start, "-m", program.__name__, what],
         env={**inherited, **ONE_THREAD, "PYTHONPATH": paths},
         stdin=subprocess.DEVNULL,
         capture_output=True,

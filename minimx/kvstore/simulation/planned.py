@@ -146,6 +146,8 @@ class Builder:
     ) -> int:
         assert isinstance(step, Copy)
         source, target = self.group(step.source), self.group(step.target)
+        if kind == "push":
+            nbytes = self.knobs.pushed(nbytes, layer.itemsize)
         return self.program.copy(
             kind,
             layer.name,

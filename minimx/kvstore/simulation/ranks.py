@@ -1,7 +1,7 @@
 """What `measure` starts: measures this machine, and prints what it found as JSON.
 
-    python -m minimx.kvstore.simulation.ranks                  one process: its memory
-    mpiexec -n 4 python -m minimx.kvstore.simulation.ranks     ranks: messages, sums
+    python -m minimx.kvstore.simulation.ranks alone                  memory, updates
+    mpiexec -n 4 python -m minimx.kvstore.simulation.ranks together  messages, sums
 
 Each figure is the best of several rounds, as other programs can only slow it down.
 """
@@ -21,7 +21,7 @@ import numpy as np
 import minimx.nd as nd
 from minimx.core.device import cpu
 from minimx.core.record import Record
-from minimx.kvstore.dist.job import LAUNCHED, job
+from minimx.kvstore.dist.job import job
 from minimx.kvstore.dist.store import sum_over_ranks
 from minimx.kvstore.local import KVStore
 from minimx.optimizer import create as optimizer
@@ -146,9 +146,9 @@ def messages() -> Pair:
     return small, 4 * LARGE / max(large - small, 1e-9)
 
 
-def main() -> None:
+def main(what: str) -> None:
     """Measure what this process, alone or as a rank, is there for."""
-    if not any(name in os.environ for name in LAUNCHED):
+    if what == "alone":
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
         cores = cores or os.cpu_count() or 1
         found: dict[str, Any] = {
@@ -170,4 +170,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

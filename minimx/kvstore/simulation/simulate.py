@@ -74,7 +74,8 @@ def simulate(
     Prediction(ring, 4 workers, modelled: step 8.44 ms, 0% of communication hidden, \
 efficiency 36%)
     """
-    kind, settings = store_of(store), settings_of(knobs)
+    kind = store_of(store)
+    settings = settings_of(knobs, kind)
     count = min(workers, MOST_SERVERS) if servers is None else servers
     if workers < 1 or count < 1:
         raise ArgumentError(
