@@ -37,7 +37,7 @@ def main(what: str, store: str = "dist_sync") -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             if what == "server":
                 (server,) = job().roles.servers
-                os.kill(job()._processes._pids[server], signal.SIGKILL)
+                os.kill(job()._processes.pids[server], signal.SIGKILL)
             if what == "freeze":
                 os.kill(os.getpid(), signal.SIGSTOP)
             if what == "raise":
