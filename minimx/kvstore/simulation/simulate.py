@@ -271,9 +271,7 @@ class Step:
 def _lane(work: Work, time: Times) -> Lane:
     links = work.first if work.nbytes else ()
     kind, start, end = work.kind, time.start, time.end
-    return Lane(
-        work.place, kind, work.key, start, end, links=links, nbytes=work.nbytes
-    )
+    return Lane(work.place, kind, work.key, start, end, links=links, nbytes=work.nbytes)
 
 
 def _keys(layers: Sequence[Layer], store: str, bucket: int) -> Iterator[Key]:
