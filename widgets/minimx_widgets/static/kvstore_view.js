@@ -132,7 +132,7 @@ class KVStoreView {
         signal,
         onclick: () => {
           this.frame.setNote("Measuring how fast this machine copies and adds …");
-          this.ask({ kind: "measure" });
+          this.model.send({ kind: "measure" });
         },
       }),
     );
@@ -275,6 +275,7 @@ class KVStoreView {
   /** What the kernel says to a wish. */
   hear(message) {
     this.frame.root.dataset.stale = "false";
+    if (message.ok && !message.text) return;
     this.trials.hear({ ...message, text: message.text ?? "" });
     if (message.ok && message.text) this.frame.setNote(message.text);
     if (!message.ok) this.update(); // controls show again what is true
@@ -396,6 +397,9 @@ class KVStoreView {
     frame.setLegend([
       ...KINDS.slice(0, 6).map((name, kind) => [name, colours[kind]]),
       ["waits", theme.alert, "dash"],
+      ["idle link", theme.edge, "line"],
+      ["half used", theme.category[4], "line"],
+      ["always in use", theme.alert, "line"],
     ]);
   }
 
@@ -416,6 +420,7 @@ class KVStoreView {
     Object.assign(this.frame.root.dataset, {
       curve: String(curve.workers?.length ?? 0),
       curveDone: String(Boolean(curve.done)),
+      curveOf: curve.title ?? "",
       ghost: curve.ghost?.title ?? "",
     });
   }
@@ -423,6 +428,7 @@ class KVStoreView {
   repaint() {
     this.topology.place();
     this.lanes.surface.invalidate();
+    this.lanes.axis.invalidate();
     this.chart.surface.invalidate();
     this.updateNumbers();
   }

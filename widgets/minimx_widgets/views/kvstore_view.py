@@ -18,6 +18,7 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.kvstore.simulation import Cluster, Prediction, Workload
+from minimx.kvstore.simulation.measure import measure_machine
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.inbox import Inbox, Message
@@ -88,7 +89,7 @@ class KVStoreView(PicturedWidget):
         self._revision = 0
         self._record = record
         self._source = scenes.MODELLED if record is None else scenes.MEASURED
-        self._measured_cluster: Cluster | None = None
+        self._here: Cluster | None = None
         self._given = workload if isinstance(workload, Workload) else None
         self._workload = OWN if isinstance(workload, Workload) else workload
         self._own = cluster if isinstance(cluster, Cluster) else None
@@ -160,8 +161,8 @@ class KVStoreView(PicturedWidget):
         return example(workload)
 
     def _cluster(self, cluster: Cluster | str) -> Cluster:
-        if cluster == HERE and self._measured_cluster is not None:
-            return self._measured_cluster
+        if cluster == HERE and self._here is not None:
+            return self._here
         if self._own is not None and cluster == self._own.name:
             return self._own
         return trials.preset(cluster)
@@ -270,7 +271,7 @@ class KVStoreView(PicturedWidget):
         clusters = [*trials.PRESETS]
         own = self._own is not None and self._own.name not in clusters
         clusters += [self._own.name] if own and self._own is not None else []
-        clusters += [HERE] if self._measured_cluster is not None else []
+        clusters += [HERE] if self._here is not None else []
         settings = trial.settings
         return {
             "sources": self.sources,
@@ -280,7 +281,7 @@ class KVStoreView(PicturedWidget):
             "clusters": clusters,
             "cluster": next(
                 (n for n, make in trials.PRESETS.items() if make() == trial.cluster),
-                HERE if trial.cluster is self._measured_cluster else trial.cluster.name,
+                HERE if trial.cluster is self._here else trial.cluster.name,
             ),
             "workloads": [*EXAMPLES, *([OWN] if self._given is not None else [])],
             "workload": self._workload,
@@ -377,9 +378,8 @@ class KVStoreView(PicturedWidget):
             slow = number in self.trial.slow
             self.straggle(number, 1 if slow else trials.STRAGGLES)
         elif kind in ("reset", "repair", "measure"):
-            {"reset": self.reset, "repair": self.repair, "measure": self.measure}[
-                kind
-            ]()
+            do = {"reset": self.reset, "repair": self.repair, "measure": self._measure}
+            do[kind]()
         elif kind == "refresh":
             with self._lock:
                 self._show()
@@ -391,8 +391,25 @@ class KVStoreView(PicturedWidget):
             self.send({"kind": "table", "html": self.table().html()})
 
     def measure(self) -> Cluster:
-        """Measure the links of this machine, and predict with them from now on."""
-        raise NotImplementedError
+        """Measure this machine for some seconds, and predict with it from now on."""
+        found = measure_machine()
+        with self._lock:
+            self._here = found
+            self.choose(cluster=HERE)
+        return found
+
+    def _measure(self) -> None:
+        """Measure in a thread, as it takes a while, and say what was found."""
+
+        def work() -> None:
+            answer: dict[str, Any] = {"kind": "answer", "name": "measure", "ok": True}
+            try:
+                answer["text"] = f"{self.measure()!r}"
+            except (MXNetError, OSError) as failed:
+                answer |= {"ok": False, "text": str(failed)}
+            self.send(answer)
+
+        threading.Thread(target=work, name="minimx measuring", daemon=True).start()
 
 
 def _control(name: str) -> dict[str, Any]:
