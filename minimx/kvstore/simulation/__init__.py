@@ -13,6 +13,8 @@ stores that send in order. On a mesh of unequal links it was up to 4 % off, p3 1
 `tree` two thirds (it is modelled by its slowest link): `full=True` simulates them all.
 
     cluster     places, links, and presets
+    measure     this machine as a cluster, measured by processes that run `ranks`
+    sharing     ranks that share the cores of one machine
     workload    layers: sizes and compute times
     settings    the stores and their knobs
     events      when copies and sums start and end

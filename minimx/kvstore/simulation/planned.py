@@ -11,7 +11,13 @@ from minimx.kvstore.planners import flat, ring, tree
 from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan, Step, slices
 from minimx.kvstore.planners.trees import Tree, all_trees, link_weights
 from minimx.kvstore.policy import threads_of_sum
-from minimx.kvstore.simulation.cluster import Cluster, Route, copy_seconds, name_of
+from minimx.kvstore.simulation.cluster import (
+    Cluster,
+    Link,
+    Route,
+    copy_seconds,
+    name_of,
+)
 from minimx.kvstore.simulation.events import Program, Times, in_order
 from minimx.kvstore.simulation.groups import Group, alone, groups_of, routes
 from minimx.kvstore.simulation.settings import Settings
@@ -37,11 +43,14 @@ def sum_seconds(
         elements = nbytes // itemsize
         bound, most = knob.bigarray_bound, knob.reduction_nthreads
         threads = threads_of_sum(elements, bound, most)
+        threads = min(threads, cluster.cores or threads)
     return (arrays + 1) * nbytes / (cluster.memory_of(place) * threads)
 
 
 def update_seconds(cluster: Cluster, place: int, nbytes: int) -> float:
     """How long a place takes to update a weight of `nbytes`."""
+    if place >= 0 and cluster.update is not None:
+        return cluster.update.latency + nbytes / cluster.update.bandwidth
     return UPDATE_TOUCHES * nbytes / cluster.memory_of(place)
 
 
@@ -137,6 +146,8 @@ class Builder:
     ) -> int:
         assert isinstance(step, Copy)
         source, target = self.group(step.source), self.group(step.target)
+        if kind == "push":
+            nbytes = self.knobs.pushed(nbytes, layer.itemsize)
         return self.program.copy(
             kind,
             layer.name,
@@ -203,6 +214,8 @@ class Collective:
         """The work of one key from time 0."""
         if self._store == "ring":  # MPI and NCCL cut anywhere, not between rows
             layer = layer._replace(rows=0)
+            if (link := self._cluster.collective(self._workers)) is not None:
+                return self._as_measured(layer, link)
         rows, bound = layer.rows or layer.elements, self._knobs.tree_array_bound
         cut = self._store == "ring"
         cut = cut or tree.is_sliced(rows, layer.elements, self._workers, bound)
@@ -216,6 +229,13 @@ class Collective:
             else:
                 self._known[key] = self._steps(layer, rows)
         return self._known[key]
+
+    def _as_measured(self, layer: Layer, link: Link) -> tuple[Program, list[Times]]:
+        """The work of one key where a sum over all ranks was measured as a whole."""
+        everyone, program = f"{self._workers} workers", Program()
+        way = ((f"sum over {self._workers} ranks", link),)
+        program.copy("reduce", layer.name, everyone, (way, way), layer.nbytes)
+        return program, in_order(program.works)
 
     @property
     def loads(self) -> dict[str, int]:
