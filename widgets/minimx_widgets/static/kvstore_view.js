@@ -83,7 +83,7 @@ class KVStoreView {
     signal.addEventListener("abort", () => this.pause(), { once: true });
     this.update();
     this.showCurve();
-    if (!model.get("curve").done) model.send({ kind: "hello" });
+    model.send({ kind: "hello" });
   }
 
   /** The model for the row of knobs: what it sends makes the picture stale. */

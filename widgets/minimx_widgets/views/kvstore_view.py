@@ -7,6 +7,7 @@ computing, push, reduce and pull; beside them how it scales to 4,096 workers.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +18,7 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.gluon import Block
 from minimx.kvstore.simulation import Cluster, Prediction, Workload
 from minimx.kvstore.simulation.measure import measure_machine
 from minimx_widgets import esm
@@ -26,10 +28,11 @@ from minimx_widgets.packing import pack
 from minimx_widgets.pictures.kvstore import scaling, text
 from minimx_widgets.pictures.kvstore import scene as scenes
 from minimx_widgets.pictures.kvstore import trial as trials
-from minimx_widgets.pictures.kvstore.measured import measured
+from minimx_widgets.pictures.kvstore.measured import LastStep, measured
 from minimx_widgets.pictures.kvstore.scene import Scene
 from minimx_widgets.pictures.kvstore.trial import Trial
 from minimx_widgets.pictures.kvstore.workloads import EXAMPLES, example
+from minimx_widgets.run import Run
 from minimx_widgets.tables import Tables
 from minimx_widgets.views.knob_panel import code, describe
 
@@ -41,7 +44,7 @@ LARGEST = {
     "reduce_bucket_size": 1 << 16,
     "reduction_nthreads": 64,
 }
-OWN = "yours"
+OWN, RECORDED = "yours", "recorded"
 HERE = "this machine"
 
 
@@ -51,11 +54,12 @@ class KVStoreView(PicturedWidget):
         KVStoreView("resnet50", store="ring", cluster="Ethernet", workers=4)
         KVStoreView(Workload.from_record(record, net), record=record)
 
-    workload: what each worker computes and shares: a `Workload`, or the name of an
-    example (vgg16, resnet50, perceptron). cluster: a `Cluster`, or the name of a preset
-    ("PCIe box", "DGX-like", "Ethernet", "cloud"). store, workers: as for
-    `minimx.kvstore.simulation.simulate`. record: of a run on several devices, whose
-    measured communication is shown first. No choice turns a knob of the process.
+    workload: what each worker computes and shares: a `Workload`, the name of an example
+    (vgg16, resnet50, perceptron), or "recorded": what the last step of `record` took
+    for `net`, a block or a function that returns one. cluster: a `Cluster`, or the name
+    of a preset ("PCIe box", "DGX-like", "Ethernet", "cloud"). store, workers: as for
+    `minimx.kvstore.simulation.simulate`. record: a record, or the run of a lab; what
+    was sent in it is shown first. No choice turns a knob of the process.
 
     `choose(store="ring", workers=16, dial=2)`, `try_knob(name, value)`, `slow(link)`,
     `cut(link)`, `straggle(worker)` and `repair()` do what the page does.
@@ -77,22 +81,25 @@ class KVStoreView(PicturedWidget):
 
     def __init__(
         self,
-        workload: Workload | str = "vgg16",
+        workload: Workload | str = "",
         *,
         store: str = "device",
         cluster: Cluster | str = trials.PCIE,
         workers: int = 8,
-        record: Record | None = None,
+        record: Record | Run | None = None,
+        net: Any = None,
         **settings: Any,
     ) -> None:
         self._lock = threading.RLock()
         self._revision = 0
-        self._record = record
-        self._source = scenes.MODELLED if record is None else scenes.MEASURED
+        self._net = net
+        self._run = None if record is None else Run.of(record)
         self._here: Cluster | None = None
         self._given = workload if isinstance(workload, Workload) else None
         self._workload = OWN if isinstance(workload, Workload) else workload
+        self._workload = self._workload or self._first_workload()
         self._own = cluster if isinstance(cluster, Cluster) else None
+        self._source = scenes.MODELLED
         self._asked_for_curve = False
         self._last_curve: tuple[Trial, scaling.Curve] | None = None
         self.trial = Trial(
@@ -102,6 +109,8 @@ class KVStoreView(PicturedWidget):
         self.declared = [_control(name) for name in trials.FIELDS]
         self._inbox = Inbox(self._answer, name="minimx kvstore view", overtake=True)
         self._scaler = scaling.Scaler(self._drawn)
+        if self._record is not None and len(self._record.comm()):
+            self._source = scenes.MEASURED
         self._show()
         inbox = self._inbox
         self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
@@ -152,7 +161,28 @@ class KVStoreView(PicturedWidget):
         self.trial = replace(self.trial, **change)
         self._source = scenes.MODELLED
 
+    def _first_workload(self) -> str:
+        """What was recorded, if it can be had, else an example."""
+        if self._net is not None:
+            with contextlib.suppress(ArgumentError):
+                self._recorded()
+                return RECORDED
+        return "vgg16"
+
+    def _recorded(self) -> Workload:
+        net = self._net
+        if callable(net) and not isinstance(net, Block):
+            net = net()
+        if net is None or self._record is None:
+            raise ArgumentError(
+                "KVStoreView: nothing was recorded of a network yet. Give a record and "
+                "net, or train some steps in the lab."
+            )
+        return Workload.from_record(LastStep(self._record), net)
+
     def _work_of(self, workload: Workload | str) -> Workload:
+        if workload == RECORDED:
+            return self._recorded()
         if isinstance(workload, Workload):
             self._given = workload
             return workload
@@ -205,10 +235,15 @@ class KVStoreView(PicturedWidget):
             self.trial, self._source = trial, scenes.MODELLED
             self._show()
 
-    def show(self, record: Record | None) -> None:
+    @property
+    def _record(self) -> Record | None:
+        """The record that is shown; of a lab, that of its newest training."""
+        return None if self._run is None else self._run.record
+
+    def show(self, record: Record | Run | None) -> None:
         """Show what a record measured; None goes back to what is predicted."""
         with self._lock:
-            self._record = record
+            self._run = None if record is None else Run.of(record)
             self._source = scenes.MODELLED if record is None else scenes.MEASURED
             self._show()
 
@@ -263,6 +298,10 @@ class KVStoreView(PicturedWidget):
         facts = {**text.facts(self._scene), **self._choices(), "tables": layout}
         facts["revision"] = self._revision
         self.frozen = [facts, [bytes(buffer) for buffer in buffers]]
+        self._ask_for_curve()
+
+    def _ask_for_curve(self) -> None:
+        """Compute the curve in the background if a page looks."""
         if self._asked_for_curve and self._scaler is not None:
             self._scaler.ask(self._of_curve())
 
@@ -283,7 +322,11 @@ class KVStoreView(PicturedWidget):
                 (n for n, make in trials.PRESETS.items() if make() == trial.cluster),
                 HERE if trial.cluster is self._here else trial.cluster.name,
             ),
-            "workloads": [*EXAMPLES, *([OWN] if self._given is not None else [])],
+            "workloads": [
+                *([RECORDED] if self._net is not None else []),
+                *([OWN] if self._given is not None else []),
+                *EXAMPLES,
+            ],
             "workload": self._workload,
             "offered": list(trials.WORKERS),
             "workers": trial.workers,
@@ -385,8 +428,7 @@ class KVStoreView(PicturedWidget):
                 self._show()
         elif kind == "hello":
             self._asked_for_curve = True
-            assert self._scaler is not None
-            self._scaler.ask(self._of_curve())
+            self._ask_for_curve()
         elif kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
 
