@@ -27,7 +27,8 @@ from minimx_widgets.lab.lab_settings import LIVE, check, parse, text_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
 from minimx_widgets.lab.lab_undo import Undoing
-from minimx_widgets.lab.reach import Situation, reasons
+from minimx_widgets.lab.reach import reasons
+from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
 from minimx_widgets.training.busy import Busy

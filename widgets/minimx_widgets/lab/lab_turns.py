@@ -30,6 +30,9 @@ class Turning:
         lab.turns.turned(name, declared.format(old), declared.format(new))
         if why_not := reason(name, lab.situation):
             lab.turns.note(name, why_not)
+        elif lab.fit is not None and name == "MXNET_UPDATE_ON_KVSTORE":
+            lab.fit.spread.store_anew()
+            lab.turns.note(name, "the store is made anew at the next step")
         elif lab.fit is not None and shapes_programs(name):
             lab.fit.binding.bind_again()
         lab.run_of_views.feed.poke()

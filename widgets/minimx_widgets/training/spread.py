@@ -8,6 +8,7 @@ means of BatchNorm, every device keeps of its own pieces.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,6 +94,11 @@ class Spread:
         self.store = ""
         self._in_store: bool | None = None
         self._anew = False
+
+    @property
+    def largest(self) -> int:
+        """How many elements the largest weight has."""
+        return max(math.prod(p.shape) for p in self._values())
 
     def store_anew(self) -> None:
         """Choose the store again at the next step, by the knobs as they are then."""
