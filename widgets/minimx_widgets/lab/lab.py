@@ -17,7 +17,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
-from minimx_widgets.lab import lab_settings, lab_views, labs, warm_up
+from minimx_widgets.lab import lab_settings, lab_views, labs
 from minimx_widgets.lab.before_after import BeforeAfter
 from minimx_widgets.lab.five import FiveSwitches
 from minimx_widgets.lab.lab_compare import Comparer
@@ -31,6 +31,7 @@ from minimx_widgets.lab.reach import reasons
 from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
+from minimx_widgets.training import warm_up
 from minimx_widgets.training.busy import Busy
 from minimx_widgets.training.comparing import STEPS
 from minimx_widgets.training.precision import DYNAMIC, SINGLE
@@ -111,11 +112,10 @@ class Lab:
         self._undoing = Undoing(self)
         #: Trains two settings, the one after the other.
         self.comparer = Comparer(self)
-        self._busy = Busy()
         #: What was turned, and what each turn changed.
         self.turns = Turns()
         self._looks = False  # at the numbers in every training, once that was asked
-        self._run = Run()
+        self._run, self._busy = Run(), Busy()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
             lab_settings.fields(self.given),
