@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 WORDS = "document.querySelector('.mx-progress-words')?.textContent ?? ''"
-SENT = "document.querySelector('[data-view=turns] [data-figure=sent], [data-view=turns] [data-figure=exchanged]')"
+SENT = "document.querySelector('[data-view=turns] [data-figure=exchanged]')"
 SIZES = ((1440, False), (1440, True), (1024, False), (720, True))
 
 

@@ -88,7 +88,9 @@ def test_devices_and_stores_change_while_it_trains_and_losses_do_not(
     steps(lab, 3)
     assert fit._trainer._update_on_kvstore is False
     assert alike(lab)
+    high = lab.engine.height
     lab.set("devices", "1")
+    assert lab.engine.height < high
     steps(lab, 2)
     assert lab.fit is fit, "nothing began afresh"
     same_losses(lab, alone, 10)

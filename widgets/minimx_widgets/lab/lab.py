@@ -49,7 +49,6 @@ from minimx_widgets.training.spread import ON_DEVICES
 from minimx_widgets.training.training import HYBRIDIZED, OPTIMIZERS, Fit, Settings
 from minimx_widgets.views.data_view import DataView
 from minimx_widgets.views.device_view import DeviceView
-from minimx_widgets.views.engine_timeline import EngineTimeline
 from minimx_widgets.views.knob_panel import PINNED, KnobPanel
 from minimx_widgets.views.memory_timeline import MemoryTimeline
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
@@ -147,7 +146,7 @@ class Lab:
         self._probe = Probe()
         #: Test images with what the network says of them now.
         self.images = DataView(self._probe)
-        self.engine = EngineTimeline(self._run, height=112)
+        self.engine = lab_views.timeline(self)
         self.memory = MemoryTimeline(self._run, height=176)
 
     # Looking

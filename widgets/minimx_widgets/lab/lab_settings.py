@@ -64,8 +64,8 @@ def fields(given: Mapping[str, Any]) -> list[Field]:
         ("batch_size", "Batch size", "Samples per step", ()),
         (
             "averaged",
-            "Loss averaged over",
-            "So many elements share it, as pixels do",
+            "Averaged over",
+            "So many elements share the loss, as pixels do",
             (),
         ),
         ("epochs", "Epochs", "Times through all samples; 0: until stopped", ()),
