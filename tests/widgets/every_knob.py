@@ -382,7 +382,8 @@ def every() -> list[Finding]:
 
 def every_between_devices() -> list[Finding]:
     """All knobs of stores, each in a lab of several devices in which it can act."""
-    found, benches = [], {}
+    found: list[Finding] = []
+    benches: dict[str, Bench] = {}
     for settings, others, name, trial in BETWEEN_DEVICES:
         key = str(settings)
         if key not in benches:

@@ -164,7 +164,7 @@ class Lab:
     @property
     def devices(self) -> DeviceView:
         """The newest training device by device: streams, copies, links."""
-        return DeviceView(self._run)
+        return DeviceView(self._run, height=170 + 60 * self.settings.devices)
 
     @property
     def overview(self) -> Overview:

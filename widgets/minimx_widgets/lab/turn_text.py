@@ -80,7 +80,7 @@ FIGURES = (
 BETWEEN_DEVICES = (
     Figure("exchanged", "sent", human_bytes),
     Figure("copies", "copies", count),
-    Figure("busiest", "busiest link", human_bytes),
+    Figure("busiest", "busiest", human_bytes),
     Figure("exchange_ms", "copying", milliseconds),
     Figure("hidden", "hidden", lambda value: f"{100 * value:.0f} %", MORE),
 )

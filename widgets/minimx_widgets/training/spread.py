@@ -98,7 +98,7 @@ class Spread:
     @property
     def largest(self) -> int:
         """How many elements the largest weight has."""
-        return max(math.prod(p.shape) for p in self._values())
+        return max(int(math.prod(p.shape)) for p in self._values())
 
     def store_anew(self) -> None:
         """Choose the store again at the next step, by the knobs as they are then."""

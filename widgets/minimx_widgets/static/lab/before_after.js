@@ -11,7 +11,7 @@ const HELP =
   "under way. Same means: no further apart than single steps were before. Planned bytes " +
   "come from the memory plan of a graph; everything else was measured. With several " +
   "devices: sent are the bytes that went between them to sum gradients and bring weights " +
-  "up to date, hidden is the share of the copying during which some device computed. A line of the " +
+  "up to date, busiest those over the link that carried most, hidden is the share of the copying during which some device computed. A line of the " +
   "history is a turn; press it to put the old value back, which is a turn as well.";
 /** @type {[string, string][]} */
 const KEYS = [
