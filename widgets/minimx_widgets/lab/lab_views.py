@@ -11,6 +11,7 @@ from minimx_widgets.lab.lab_compare import ComparePanel
 from minimx_widgets.training.training import load, made
 from minimx_widgets.views.conv_chooser import ConvChooser
 from minimx_widgets.views.engine_timeline import EngineTimeline
+from minimx_widgets.views.kvstore_view import KVStoreView
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
 from minimx_widgets.views.pool_map import PoolMap
 
@@ -21,6 +22,7 @@ POOL = "The inside of the pool"
 ACCOUNT = "Where time and memory went"
 NUMBERS = "How large the numbers are"
 CONVOLUTIONS = "Who computes the convolutions"
+STORE = "Who sends what to whom"
 COMPARE = "Compare two settings"
 #: Pixels that the lanes of one device share, and those of each further one.
 LANES, LANES_OF_ONE_MORE = 112, 36
@@ -64,6 +66,7 @@ def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
         ACCOUNT: lambda: lab.overview,
         NUMBERS: lambda: NumericsMonitor(lab.run_of_views),
         CONVOLUTIONS: lambda: convolutions(lab),
+        STORE: lambda: store(lab),
         COMPARE: lambda: ComparePanel(lab.comparer),
     }
 
@@ -78,4 +81,15 @@ def convolutions(lab: Lab) -> ConvChooser:
         dtype=settings.dtype,
         record=lab.run_of_views,
         data=(settings.batch_size, *data.train_x.shape[1:]),
+    )
+
+
+def store(lab: Lab) -> KVStoreView:
+    """What the devices of the training send each other, and what more of them would."""
+    settings = lab.settings
+    return KVStoreView(
+        record=lab.run_of_views,
+        net=lambda: lab.net,
+        store=settings.store,
+        workers=max(2, settings.devices),
     )

@@ -145,6 +145,9 @@ class KVStoreView(PicturedWidget):
                     "see what was measured."
                 )
             self._source = value
+            if self._workload == RECORDED:  # of what is the last step by now
+                with contextlib.suppress(ArgumentError):
+                    self.trial = replace(self.trial, workload=self._recorded())
             return
         change: dict[str, Any] = {name: value}
         if name == "cluster":
