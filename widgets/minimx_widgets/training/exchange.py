@@ -16,12 +16,12 @@ from minimx.core.record.tables import TABLES
 Span = tuple[int, int]
 Row = tuple[Any, ...]
 _OPS, _COMM = (list(TABLES[table]) for table in ("ops", "comm"))
-_NAME, _OP_PHASE, _STARTS, _ENDS, _MOVED, _INSIDE = (
+_NAME, _OP_PHASE, _PUSHED, _STARTS, _ENDS, _MOVED, _INSIDE = (
     _OPS.index(column)
-    for column in ("name", "phase", "t_start", "t_end", "nbytes", "inside")
+    for column in ("name", "phase", "t_push", "t_start", "t_end", "nbytes", "inside")
 )
-_FROM, _TO, _BYTES, _PHASE = (
-    _COMM.index(column) for column in ("src", "dst", "nbytes", "phase")
+_ARRIVES, _FROM, _TO, _BYTES = (
+    _COMM.index(column) for column in ("t1", "src", "dst", "nbytes")
 )
 PHASE = "update"
 
@@ -43,20 +43,28 @@ class Exchange:
     hidden: float
 
 
-def exchange(ops: Iterable[Row], comm: Iterable[Row]) -> Exchange | None:
-    """What rows of the tables `ops` and `comm` say; None where nothing was sent."""
+def exchange(
+    ops: Iterable[Row], comm: Iterable[Row], since: int, until: int
+) -> Exchange | None:
+    """What was sent by copies that were pushed from one moment to another.
+
+    ops, comm: rows of these tables that have ended, also later ones, as computation of
+    the next step hides copies as well. None where nothing was sent.
+    """
     copies, computed = [], []
     for row in ops:
         if not row[_NAME].startswith("Copy"):
             if not row[_INSIDE]:
                 computed.append((row[_STARTS], row[_ENDS]))
-        elif row[_OP_PHASE] == PHASE:
+        elif row[_OP_PHASE] == PHASE and since <= row[_PUSHED] < until:
             copies.append(row)
     if not copies:
         return None
+    # A copy and its row of `comm` end at the same moment.
+    ends = {row[_ENDS] for row in copies}
     over: Counter[tuple[str, str]] = Counter()
     for row in comm:
-        if row[_PHASE] == PHASE:
+        if row[_ARRIVES] in ends:
             over[row[_FROM], row[_TO]] += row[_BYTES]
     sent = merged((row[_STARTS], row[_ENDS]) for row in copies)
     ns = length(sent)
@@ -67,6 +75,38 @@ def exchange(ops: Iterable[Row], comm: Iterable[Row]) -> Exchange | None:
         ns=ns,
         hidden=length(common(sent, merged(computed))) / ns if ns else 0.0,
     )
+
+
+class Steps:
+    """Follows a record, and says what was sent in the steps of a training.
+
+    The newest step is still under way, and so may be the copies of the one before it.
+    Those of the step before that are done: the loss of the next one was read, which
+    came from the weights that they brought. So what is said lags two steps behind.
+    """
+
+    def __init__(self) -> None:
+        self._ops: list[Row] = []
+        self._comm: list[Row] = []
+        self._begins: list[int] = []
+
+    def ended(
+        self, began: int, ops: Iterable[Row], comm: Iterable[Row]
+    ) -> Exchange | None:
+        """A step was pushed; returns what the step two before it sent.
+
+        began: when it was begun to push. ops, comm: rows that are new.
+        """
+        self._ops += ops
+        self._comm += comm
+        self._begins = [*self._begins[-2:], began]
+        if len(self._begins) < 3:
+            return None
+        since, until, _ = self._begins
+        found = exchange(self._ops, self._comm, since, until)
+        self._ops = [row for row in self._ops if row[_PUSHED] >= until]
+        self._comm = [row for row in self._comm if row[_ARRIVES] >= until]
+        return found
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

@@ -21,7 +21,7 @@ from typing import Any
 from minimx.core import events
 from minimx.core.record import Record
 from minimx.core.record.tables import TABLES
-from minimx_widgets.training.exchange import Exchange, exchange
+from minimx_widgets.training.exchange import Exchange, Steps
 from minimx_widgets.units import counted, human_bytes
 
 #: Names of metrics in the record. PEAK: bytes in use at most during a step. RESERVED:
@@ -123,13 +123,14 @@ class Meter:
 
     devices: by the names of their memory; they may be others from step to step.
     several: whether more than one device trains. exchanged: what they sent each other
-    in the step that ended last, in words.
+    in a step that has ended, two before the newest, in words.
     """
 
     def __init__(self, record: Record, *devices: str) -> None:
         self._record = record
         self.devices: Sequence[str] = devices
         self.several, self.exchanged = False, ""
+        self._steps = Steps()
         self._positions = {"mem": 0, "ops": 0, "comm": 0}
         self._accounts: defaultdict[str, _Account] = defaultdict(_Account)
         self._began = 0
@@ -165,8 +166,10 @@ class Meter:
             driver_calls=sum(account.driver_calls for account in mine),
         )
         self._next()
-        sent = exchange(ops, comm) if self.several else None
-        return self._with_exchange(facts, sent)
+        if not self.several:
+            self._steps = Steps()
+            return self._with_exchange(facts, None)
+        return self._with_exchange(facts, self._steps.ended(self._began, ops, comm))
 
     def _with_exchange(self, facts: Facts, sent: Exchange | None) -> Facts:
         self.exchanged = ""
