@@ -18,7 +18,6 @@ from minimx_widgets.lab.lab_views import (
     CONVOLUTIONS,
     NUMBERS,
     POOL,
-    STORE,
 )
 from minimx_widgets.training.training import load
 from tests.widgets.image_data import pictures
@@ -379,23 +378,3 @@ def test_the_convolutions_of_the_settings_are_in_their_drawer(
     first = record.texts(record.ops()["layer"]).index("lenet/conv0")
     view._selected(int(record.ops()["op"][first]))
     assert view.layer == "lenet_conv0_fwd"
-
-
-def test_what_devices_send_each_other_is_in_a_drawer(
-    make: Callable[..., Lab],
-) -> None:
-    lab = make(device="gpu(0)", devices=2, store="local", epochs=1)
-    view = lab.drawers.pull(STORE)
-    assert "local, 2 workers" in repr(view) and "modelled" in repr(view)
-    with pytest.raises(ArgumentError, match="nothing was recorded"):
-        view.choose(workload="recorded")
-    lab.run()
-    view = lab.drawers.pull(None) or lab.drawers.pull(STORE)
-    assert repr(view).startswith("KVStoreView(2 devices, measured, step ")
-    links = {wire.name for wire in view.scene.layout.wires}
-    assert {"gpu(0) → host", "host → gpu(1)"} <= links
-    view.choose(source="modelled")
-    names = [key.name for key in view.scene.keys]
-    wanted = [name for name in lab.net.collect_params() if "running" not in name]
-    assert sorted(names) == sorted(wanted)
-    assert view.frozen[0]["workload"] == "recorded"

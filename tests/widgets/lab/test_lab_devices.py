@@ -12,6 +12,7 @@ import minimx as mx
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx_widgets import Lab
+from minimx_widgets.lab.lab_views import STORE
 from minimx_widgets.training.meter import BUSIEST, COPIES, EXCHANGED, HIDDEN
 from tests.widgets.image_data import pictures
 
@@ -192,3 +193,23 @@ def test_a_comparison_of_stores_has_what_was_sent(make: Callable[..., Lab]) -> N
     turn = comparison.turn
     assert turn.before is not None and turn.after is not None
     assert (turn.before.copies or 0) > (turn.after.copies or 0) > 0
+
+
+def test_what_devices_send_each_other_is_in_a_drawer(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(device="gpu(0)", devices=2, store="local", epochs=1)
+    view = lab.drawers.pull(STORE)
+    assert "local, 2 workers" in repr(view) and "modelled" in repr(view)
+    with pytest.raises(ArgumentError, match="nothing was recorded"):
+        view.choose(workload="recorded")
+    lab.run()
+    view = lab.drawers.pull(None) or lab.drawers.pull(STORE)
+    assert repr(view).startswith("KVStoreView(2 devices, measured, step ")
+    links = {wire.name for wire in view.scene.layout.wires}
+    assert {"gpu(0) → host", "host → gpu(1)"} <= links
+    view.choose(source="modelled")
+    names = [key.name for key in view.scene.keys]
+    wanted = [name for name in lab.net.collect_params() if "running" not in name]
+    assert sorted(names) == sorted(wanted)
+    assert view.frozen[0]["workload"] == "recorded"

@@ -394,6 +394,7 @@ class KVStoreView(PicturedWidget):
             self._scaler.close()
         if self._inbox is not None:
             self._inbox.close()
+        self._net = None  # of a lab, whose arrays would stay on its devices
         super().close()
 
     # -- to and from the browser; in the inbox's thread -------------------------------
