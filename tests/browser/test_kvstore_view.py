@@ -15,7 +15,8 @@ MAKE = """
 from minimx.kvstore.simulation import Layer, Workload
 from minimx_widgets import KVStoreView
 layers = [Layer(f"dense{k}", 400_000, 5e-4, 1e-3, rows=40) for k in range(29, -1, -1)]
-view = KVStoreView(Workload(tuple(layers)), store="local", cluster="Ethernet", workers=8)
+net = Workload(tuple(layers))
+view = KVStoreView(net, store="local", cluster="Ethernet", workers=8)
 view
 """
 RECORD = """

@@ -302,7 +302,8 @@ class KVStoreView {
         ...facts.keys.map(([name], k) => el("option", { value: String(k), text: name })),
       );
     }
-    this.t = Math.min(this.t, facts.span);
+    this.t = this.source === facts.source ? Math.min(this.t, facts.span) : 0;
+    this.source = facts.source;
     this.updateChoices();
     this.topology.show(this.step);
     this.lanes.show(this.step);

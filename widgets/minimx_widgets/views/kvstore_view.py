@@ -360,7 +360,7 @@ class KVStoreView(PicturedWidget):
             ghost = self.curve.get("ghost")
             if self._last_curve is not None and self._last_curve[0] != trial:
                 ghost = {k: v for k, v in self._last_curve[1].items() if k != "ghost"}
-            if curve["done"] and curve["workers"]:
+            if curve["done"] and not curve["lesson"]:
                 self._last_curve = trial, curve
             self.curve = {**curve, "ghost": ghost}
 
