@@ -131,8 +131,8 @@ def load(path: str | Path) -> Cluster:
 
 def _cluster(facts: Any) -> Cluster:
     """A cluster from plain data, which is checked."""
-    numbers = ("memory", "host_memory", "together")
-    wanted = {"name", "cores", *numbers, "update", "message", "sums"}
+    wanted = {"name", "cores", "memory", "host_memory", "together"}
+    wanted |= {"update", "message", "sums"}
     if not isinstance(facts, Mapping) or facts.keys() != wanted:
         raise ArgumentError(f"it needs an object with {', '.join(sorted(wanted))}.")
     cores, sums = facts["cores"], facts["sums"]
@@ -148,7 +148,9 @@ def _cluster(facts: Any) -> Cluster:
         name=str(facts["name"]),
         wire=wire,
         host=wire,
-        **{name: _speed(name, facts[name]) for name in numbers},
+        memory=_speed("memory", facts["memory"]),
+        host_memory=_speed("host_memory", facts["host_memory"]),
+        together=_speed("together", facts["together"]),
         cores=cores,
         update=_link("update", facts["update"]),
         collectives={int(n): _link(f"sums[{n}]", link) for n, link in sums.items()},

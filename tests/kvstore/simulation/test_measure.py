@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minimx.core.errors import ArgumentError, MXNetError
-from minimx.kvstore.simulation import Cluster, Link, measure
+from minimx.kvstore.simulation import Cluster, Link, ranks
 from minimx.kvstore.simulation.measure import load, measure_machine, save
 
 FACTS = {
@@ -74,7 +74,7 @@ def test_a_described_cluster_is_not_saved(tmp_path: Path) -> None:
 def test_a_measuring_process_that_fails_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(measure.program, "__name__", "minimx.no_such_program")
+    monkeypatch.setattr(ranks, "__name__", "minimx.no_such_program")
     with pytest.raises(MXNetError, match="failed: .* ended with 1: .*no_such_program"):
         measure_machine(ranks=())
 

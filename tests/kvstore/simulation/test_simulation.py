@@ -197,6 +197,18 @@ def test_workers_taken_together_are_as_fast_as_one_by_one(
 
 
 @pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("elements", [1000, 100_000])
+def test_groups_of_machines_that_share_wires_are_close(
+    store: str, elements: int
+) -> None:
+    table = Workload(tuple(one._replace(elements=elements) for one in NET.layers))
+    one_by_one = simulate(table, Cluster.mesh(), store, 24, full=True)
+    together = simulate(table, Cluster.mesh(), store, 24, full=False)
+    assert together.events < one_by_one.events
+    assert together.step_seconds == pytest.approx(one_by_one.step_seconds, 0.05)
+
+
+@pytest.mark.parametrize("store", STORES)
 def test_thousands_of_workers_take_few_events(store: str) -> None:
     found = simulate(NET, Cluster.cloud(), store, 4096)
     assert found.events < 10_000
