@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,11 +49,13 @@ def settings_of(optimizer: Optimizer) -> dict[str, Any]:
 class RemoteUpdater:
     """What the optimizer remembers on the servers, read and set as if it were here.
 
-    store: asks the servers. A file of states does not say how many servers there were.
+    store: asks the servers; it has this updater, and is not kept by it, since the
+    optimizer knows parameters, whose memory should go with the program's last
+    reference and not with Python's next search for cycles. A file of states does not say how many servers there were.
     """
 
     def __init__(self, store: Any, optimizer: Optimizer) -> None:
-        self._store, self.optimizer = store, optimizer
+        self._store, self.optimizer = weakref.proxy(store), optimizer
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes, each in one piece; see `Updater.get_states`."""
