@@ -16,7 +16,7 @@ from tests.browser.pages import empty_page, shoot, stand
 pytestmark = pytest.mark.browser
 
 NAME = "MXNET_EXEC_ENABLE_INPLACE"
-PLANNED = "MXNET_KVSTORE_SERIAL_PUSH"
+PLANNED = "MXNET_RNN_USE_WEIGHT_CACHE"
 
 
 @pytest.fixture
@@ -56,6 +56,6 @@ def test_what_is_copied_runs_and_prints_what_the_card_says(page: Page) -> None:
 def test_a_planned_knob_has_no_example(page: Page) -> None:
     page.hover(f"[data-knob={PLANNED}]")
     page.wait_for_function(
-        "() => document.querySelector('.mx-knob-card').dataset.knob.endsWith('PUSH')"
+        "() => document.querySelector('.mx-knob-card').dataset.knob.endsWith('CACHE')"
     )
     assert page.locator(".mx-trial-code").count() == 0

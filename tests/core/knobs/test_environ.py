@@ -99,12 +99,10 @@ def test_variables_of_others_are_none_of_our_business() -> None:
 
 def test_a_planned_variable_warns_once_for_all() -> None:
     with pytest.warns(PlannedKnobWarning) as caught:
-        registry(
-            MXNET_KVSTORE_SERIAL_PUSH="1", MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE="1"
-        )
+        registry(MXNET_RNN_USE_WEIGHT_CACHE="1", MXNET_ENFORCE_CYTHON="1")
     assert len(caught) == 1
-    assert "MXNET_KVSTORE_SERIAL_PUSH" in str(caught[0].message)
-    assert "MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE" in str(caught[0].message)
+    assert "MXNET_RNN_USE_WEIGHT_CACHE" in str(caught[0].message)
+    assert "MXNET_ENFORCE_CYTHON" in str(caught[0].message)
 
 
 def test_an_alias_in_the_environment_sets_its_knob() -> None:
@@ -261,7 +259,7 @@ def test_warnings_at_the_start_point_at_the_users_import(tmp_path: Path) -> None
             **os.environ,
             "MXNET_NO_SUCH_THING": "1",
             "MINIMX_CLOCK": "sundial",
-            "MXNET_KVSTORE_SERIAL_PUSH": "1",
+            "MXNET_RNN_USE_WEIGHT_CACHE": "1",
             "KMP_AFFINITY": "everywhere",
         },
         capture_output=True,
@@ -305,13 +303,13 @@ def test_what_cannot_act_is_said_at_the_line_that_assigned() -> None:
         "os.environ['MINIMX_CLOCK'] = 'sundial'\n"
         "print(knobs.MINIMX_CLOCK, 'MINIMX_CLOCK' in os.environ)\n"
         "os.environ['MXNET_ENGIN_TYPE'] = 'NaiveEngine'\n"
-        "os.environ['MXNET_KVSTORE_SERIAL_PUSH'] = '1'\n"
+        "os.environ['MXNET_RNN_USE_WEIGHT_CACHE'] = '1'\n"
     )
     value, bad, unknown, planned = later(code)
     assert value == "wall False"
     assert "choose wall or virtual" in bad and "stays 'wall'" in bad
     assert "MXNET_ENGIN_TYPE, which is not a knob" in unknown
-    assert "MXNET_KVSTORE_SERIAL_PUSH" in planned
+    assert "MXNET_RNN_USE_WEIGHT_CACHE" in planned
     done = run(f"import os\nfrom minimx.core.knobs import knobs\n{code}")
     places = [x.split(":")[1] for x in done.stderr.splitlines() if "Warning" in x]
     assert places == ["3", "5", "6"]

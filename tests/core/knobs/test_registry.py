@@ -111,16 +111,19 @@ def test_one_bad_value_changes_nothing(knobs: Knobs) -> None:
 
 
 def test_setting_a_knob_that_does_not_act_yet_says_so(knobs: Knobs) -> None:
-    with pytest.warns(PlannedKnobWarning, match="MXNET_KVSTORE_SERIAL_PUSH .kvstore."):
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
-    assert knobs.get("MXNET_KVSTORE_SERIAL_PUSH") is False
+    with pytest.warns(PlannedKnobWarning, match="MXNET_RNN_USE_WEIGHT_CACHE"):
+        knobs.set(MXNET_RNN_USE_WEIGHT_CACHE=0)
+    assert knobs.get("MXNET_RNN_USE_WEIGHT_CACHE") is False
 
 
 def test_the_warning_points_at_the_line_that_set(knobs: Knobs) -> None:
     with pytest.warns(PlannedKnobWarning) as caught:
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
+        knobs.set(MXNET_RNN_USE_WEIGHT_CACHE=0)
     assert caught[0].filename == __file__
-    with pytest.warns(PlannedKnobWarning) as caught, knobs(MXNET_KVSTORE_SERIAL_PUSH=0):
+    with (
+        pytest.warns(PlannedKnobWarning) as caught,
+        knobs(MXNET_RNN_USE_WEIGHT_CACHE=0),
+    ):
         pass
     assert [warning.filename for warning in caught] == [__file__]
 
@@ -129,16 +132,16 @@ def test_a_warning_that_is_an_error_changes_nothing(knobs: Knobs) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(PlannedKnobWarning):
-            knobs.set(MXNET_CPU_WORKER_NTHREADS=2, MXNET_KVSTORE_SERIAL_PUSH=0)
+            knobs.set(MXNET_CPU_WORKER_NTHREADS=2, MXNET_RNN_USE_WEIGHT_CACHE=0)
     assert knobs.diff() == {}
 
 
 def test_going_back_to_the_default_does_not_warn(knobs: Knobs) -> None:
     with pytest.warns(PlannedKnobWarning):
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH=0)
+        knobs.set(MXNET_RNN_USE_WEIGHT_CACHE=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        knobs.set(MXNET_KVSTORE_SERIAL_PUSH="")
+        knobs.set(MXNET_RNN_USE_WEIGHT_CACHE="")
         knobs.reset()
 
 
