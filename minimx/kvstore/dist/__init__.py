@@ -6,8 +6,8 @@ In every process `mx.kv.create("dist_sync")` gives a store that knows its `rank`
 the processes send to each other goes over MPI, on one thread in each process.
 
 Reading order: `order.py` (which collective is next, and why that cannot deadlock),
-`job.py` (the thread that talks to MPI), `collectives.py` (sums of arrays, dense, packed
-or by rows), `store.py` (what a user calls). `parity.py` compares the ranks before
-training begins. Nothing that is received is unpickled: what travels is the memory of
-arrays, and JSON.
+`job.py` (the thread that talks to MPI), `sums.py` (of arrays, dense, packed or by
+rows), `store.py` (what a user calls). `parity.py` compares the ranks before training
+begins. Nothing that is received is unpickled: what travels is the memory of arrays, and
+JSON.
 """

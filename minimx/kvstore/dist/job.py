@@ -214,11 +214,6 @@ class Job:
         self.submit(_nothing, text, "KVStoreDistBarrier", [], [var])
         engine.wait_to_read(var)
 
-    @property
-    def local_rank(self) -> int:
-        """Which of the ranks on this machine this is, from 0."""
-        return sum(other < self.rank for other in self._pids)
-
     # -- collectives, called by operations ----------------------------------------------
 
     def sum(self, key: Any, array: np.ndarray[Any, Any]) -> None:
@@ -239,6 +234,19 @@ class Job:
         flat, begin = array.reshape(-1).view(np.uint8), events.clock()
         self._complete(self._data.Ibcast([flat, self._mpi.BYTE], root=0))
         self._record(key, begin, flat.nbytes)
+
+    def gather(self, key: Any, array: np.ndarray[Any, Any]) -> list[Any]:
+        """The arrays of all ranks, flat, in their order; of one dtype, and any size."""
+        begin, byte = events.clock(), self._mpi.BYTE
+        sent = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        sizes = np.empty(self.size, np.int64)
+        self._complete(self._data.Iallgather(np.array([sent.size]), sizes))
+        came = np.empty(int(sizes.sum()), np.uint8)
+        places = [came, sizes.tolist(), None, byte]
+        self._complete(self._data.Iallgatherv([sent, byte], places))
+        self._record(key, begin, sent.size)
+        parts = np.split(came, np.cumsum(sizes)[:-1])
+        return [part.view(array.dtype) for part in parts]
 
     def _record(self, key: Any, begin: int, nbytes: int) -> None:
         listener = events.recorder

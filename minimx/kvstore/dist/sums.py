@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import minimx.nd as nd
-from minimx.core import engine, events
+from minimx.core import engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import cpu
 from minimx.core.engine.var import Var
@@ -77,7 +77,7 @@ def gather(job: Job, key: Any, array: NDArray, what: str, priority: int = 0) -> 
     """
     out = nd.empty((job.size, array.size), dtype=array.dtype)
     job.submit(
-        lambda: np.copyto(out.view(), np.stack(_gathered(job, key, array.view()))),
+        lambda: np.copyto(out.view(), np.stack(job.gather(key, array.view()))),
         f"sum of {key!r} {what}",
         "KVStoreDistAllgather",
         [array.chunk],
@@ -111,26 +111,12 @@ def sum_rows(job: Job, key: Any, array: NDArray, priority: int = 0) -> NDArray:
 
 def _gathered_rows(job: Job, key: Any, mine: Rows) -> list[Rows]:
     shape = mine.data.shape[1:]
-    numbers = _gathered(job, key, mine.indices)
-    data = _gathered(job, key, mine.data)
+    numbers = job.gather(key, mine.indices)
+    data = job.gather(key, mine.data)
     return [
         Rows(part.reshape(len(rows), *shape), rows)
         for part, rows in zip(data, numbers, strict=True)
     ]
-
-
-def _gathered(job: Job, key: Any, mine: Any) -> list[Any]:
-    """Arrays of all ranks, flat, in their order; of one dtype, and any length."""
-    begin, byte = events.clock(), job._mpi.BYTE
-    sent = np.ascontiguousarray(mine).reshape(-1).view(np.uint8)
-    sizes = np.empty(job.size, np.int64)
-    job._complete(job._data.Iallgather(np.array([sent.size], np.int64), sizes))
-    came = np.empty(int(sizes.sum()), np.uint8)
-    places = [came, sizes.tolist(), None, byte]
-    job._complete(job._data.Iallgatherv([sent, byte], places))
-    job._record(key, begin, sent.size)
-    parts = np.split(came, np.cumsum(sizes)[:-1])
-    return [part.view(mine.dtype) for part in parts]
 
 
 def print_rows(rank: int, key: Any, array: NDArray) -> None:
