@@ -35,7 +35,7 @@ from minimx.core.engine.failures import inherited
 from minimx.core.engine.origin import capture
 from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
-from minimx.kvstore.dist.communicator import Communicator
+from minimx.kvstore.dist.collectives import Collectives
 from minimx.kvstore.dist.control import Control
 from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
 from minimx.kvstore.dist.operations import (
@@ -124,7 +124,7 @@ class Job:
         workers = self.roles.workers
         works = self._process in workers
         group = world.Split(0 if works else 1, world.rank)
-        self.arrays = Communicator(mpi, group, self._complete)
+        self.arrays = Collectives(mpi, group, self._complete)
         self.rank, self.size = group.rank, len(workers)
         self._order = Order(self.size)  # used by rank 0
         here = socket.gethostname()

@@ -22,7 +22,7 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import KVStoreBase, as_list, known_capability
 from minimx.kvstore.compression import Compression
-from minimx.kvstore.dist.collectives import (
+from minimx.kvstore.dist.sums import (
     described,
     gather,
     print_rows,
@@ -151,7 +151,7 @@ class Horovod(KVStoreBase):
     @property
     def local_rank(self) -> int:
         """Which of the workers on this machine this process is, from 0."""
-        return self._job.local_rank
+        return sum(other < self._job.rank for other in self._job._pids)
 
     @property
     def rank(self) -> int:
