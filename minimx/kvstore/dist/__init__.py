@@ -13,9 +13,8 @@ says who works and who serves, `parity.py` compares the workers before training 
 `liveness.py` looks whether the other processes are alive.
 
 Where values are kept by servers: `server.py` (what a server does with requests),
-`reliable.py` and `outbox.py` (messages that get lost, messages that overtake), `post.py`
-(both, over MPI), `service.py` (between the threads), `on_servers.py` and `p3.py` (what a
-user calls).
+`reliable.py` (messages that get lost or overtake), `post.py` (the same over MPI),
+`service.py` (between the threads), `on_servers.py` and `p3.py` (what a user calls).
 
 What travels is the memory of arrays, and JSON. One thing is pickled, between processes
 of the same job only: the optimizer that rank 0 gives to the servers.
