@@ -57,7 +57,7 @@ def adding(threads: int) -> float:
 
 
 def computing(threads: int) -> float:
-    """Processor seconds of a product of matrices, in each of several threads at once."""
+    """Processor seconds of a product of matrices, in each of several threads."""
     matrices = [np.ones((SIDE, SIDE), np.float32) for _ in range(threads)]
 
     def run(one: Any) -> float:
