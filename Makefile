@@ -61,8 +61,8 @@ lint: $(STAMPS)/test
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
-	$(PYTEST) -q -m alone tests/benchmarks tests/kvstore tests/profiler tests/tools \
-	  tests/widgets
+	$(PYTEST) -q -m alone tests/benchmarks tests/commands tests/kvstore tests/profiler \
+	  tests/tools tests/widgets
 
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test

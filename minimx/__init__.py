@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from minimx import symbol as sym
     from minimx import visualization as viz
     from minimx.attribute import AttrScope
+    from minimx.commands.clusters.cluster import cluster
     from minimx.core import replay
     from minimx.executor import Executor
     from minimx.symbol import Symbol
@@ -104,16 +105,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "Record", "Symbol",
-    "__version__", "amp", "attribute", "autograd", "base", "callback", "context",
-    "contrib", "cpu", "cpu_pinned", "cpu_shared", "current_context", "current_device",
-    "device", "engine", "errors", "executor", "gluon", "gpu", "gpu_memory_info",
-    "image", "img", "init", "initializer", "io", "is_np_array", "is_np_shape", "knobs",
-    "kv", "kvstore", "lr_scheduler", "metric", "mod", "model", "module", "mon",
-    "monitor", "name", "nd", "ndarray", "np", "np_array", "np_shape", "npx", "num_gpus",
-    "numerics", "numpy", "numpy_extension", "operator", "ops", "optimizer", "profiler",
-    "random", "record", "recordio", "replay", "rnn", "rtc", "runtime", "set_np_shape",
-    "storage", "sym", "symbol", "symbol_op", "test_utils", "use_np", "use_np_array",
-    "use_np_shape", "util", "visualization", "viz",
+    "__version__", "amp", "attribute", "autograd", "base", "callback", "cluster",
+    "context", "contrib", "cpu", "cpu_pinned", "cpu_shared", "current_context",
+    "current_device", "device", "engine", "errors", "executor", "gluon", "gpu",
+    "gpu_memory_info", "image", "img", "init", "initializer", "io", "is_np_array",
+    "is_np_shape", "knobs", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
+    "module", "mon", "monitor", "name", "nd", "ndarray", "np", "np_array", "np_shape",
+    "npx", "num_gpus", "numerics", "numpy", "numpy_extension", "operator", "ops",
+    "optimizer", "profiler", "random", "record", "recordio", "replay", "rnn", "rtc",
+    "runtime", "set_np_shape", "storage", "sym", "symbol", "symbol_op", "test_utils",
+    "use_np", "use_np_array", "use_np_shape", "util", "visualization", "viz",
 ]  # fmt: skip
 
 
@@ -131,6 +132,7 @@ _SHORT = {
 }
 _DEFINED_IN = {
     "AttrScope": "attribute",
+    "cluster": "commands.clusters.cluster",
     "Executor": "executor",
     "Symbol": "symbol",
     **dict.fromkeys(["is_np_array", "is_np_shape", "np_array", "np_shape"], "util"),

@@ -5,13 +5,15 @@ between them, so that the other ranks have `GRACE` seconds to report who died, a
 save what they have. Then it lets MPI's launcher end all. It runs on each machine as a
 file of its own, and imports nothing but the standard library, to start fast.
 
-    python rank.py FOLDER COMMAND…       FOLDER: where the first failure is noted
+    python rank.py FOLDER COMMAND…       FOLDER: where failures are noted
+    python rank.py --within PID COMMAND…     no rank: killed when process PID dies
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +25,8 @@ from typing import Final
 
 GRACE: Final = 3.0
 _PR_SET_PDEATHSIG: Final = 1
+#: The variable that names the folder of notes; on other machines there is none.
+NOTES: Final = "_MINIMX_LAUNCH_NOTES"
 _RANKS: Final = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
@@ -45,15 +49,42 @@ def how(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}"
 
 
-def environment(rank: str) -> dict[str, str]:
-    """What MXNet's launcher gives to a worker."""
-    return {**os.environ, "DMLC_ROLE": "worker", "DMLC_WORKER_ID": rank}
+def exit_code(code: int) -> int:
+    """What a shell would call it.
+
+    >>> exit_code(3), exit_code(-9)
+    (3, 137)
+    """
+    return code if code >= 0 else 128 - code
 
 
-def _wait_for_others(folder: Path, rank: str) -> None:
+def died(line: str) -> tuple[int, str, int] | None:
+    """Read in a line of output that a rank died: its number, host and exit code.
+
+    >>> died("minimx launch: rank 1 (process 7 on far) was killed by SIGKILL.")
+    (1, 'far', 137)
+    >>> died("minimx launch: rank 0 (process 8 on far) ended with exit code 3.")
+    (0, 'far', 3)
+    """
+    found = re.search(
+        r"minimx launch: rank (\d+) \(process \d+ on (.+)\) "
+        r"(?:was killed by (SIG\w+)|ended with exit code (\d+))\.$",
+        line,
+    )
+    if found is None:
+        return None
+    rank, host, killed, ended = found.groups()
+    return int(rank), host, exit_code(-signal.Signals[killed] if killed else int(ended))
+
+
+def environment(rank: str, folder: str) -> dict[str, str]:
+    """What MXNet's launcher gives to a worker, and where deaths are noted."""
+    own = {"DMLC_ROLE": "worker", "DMLC_WORKER_ID": rank, NOTES: folder}
+    return {**os.environ, **own}
+
+
+def _wait_for_others(folder: Path) -> None:
     """Give the other ranks `GRACE` seconds, or less if all of this machine ended."""
-    with suppress(OSError):
-        (folder / f"ended-{rank}").touch()
     here = int(os.environ.get("MPI_LOCALNRANKS", sys.maxsize))
     until = time.monotonic() + GRACE
     while time.monotonic() < until and len(list(folder.glob("ended-*"))) < here:
@@ -66,7 +97,7 @@ def main(folder: str, command: list[str]) -> int:
     me = os.getpid()
     child = subprocess.Popen(
         command,
-        env=environment(rank),
+        env=environment(rank, folder),
         close_fds=False,  # one of them is the way to MPI's launcher
         preexec_fn=lambda: end_with(me),
     )
@@ -79,21 +110,27 @@ def main(folder: str, command: list[str]) -> int:
     code = child.wait()
     if code == 0:
         return 0
-    # Another rank was first, or the folder is on another machine.
+    # The folder may be on another machine; or another rank was first.
+    with suppress(OSError):
+        (Path(folder) / f"ended-{rank}").write_text(str(code))
     with suppress(OSError), open(Path(folder) / "failed", "x") as note:
-        note.write(str(code if code > 0 else 128 - code))
+        note.write(str(exit_code(code)))
+    host = os.uname().nodename
     print(
-        f"minimx launch: rank {rank} (process {child.pid}) {how(code)}.",
+        f"minimx launch: rank {rank} (process {child.pid} on {host}) {how(code)}.",
         file=sys.stderr,
         flush=True,
     )
     if os.getpgrp() == os.getsid(0):  # ours alone: processes that the rank started
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(0, signal.SIGTERM)
-    _wait_for_others(Path(folder), rank)
+    _wait_for_others(Path(folder))
     os.kill(me, signal.SIGKILL)  # which makes MPI's launcher end all ranks
     return 1
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "--within":
+        end_with(int(sys.argv[2]))
+        os.execv(sys.argv[3], sys.argv[3:])
     sys.exit(main(sys.argv[1], sys.argv[2:]))

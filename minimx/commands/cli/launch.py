@@ -8,6 +8,12 @@ It starts MPI's `mpiexec`; each process is a rank of one job, and a store that
 on to every rank. If a rank fails, it says which and how; the others have a few seconds
 to report and to end, then they are ended. The exit code is that of the rank that failed
 first.
+
+On several machines, mpiexec reaches the others over ssh without a password; minimx and
+the program lie at the same paths on all of them. What ranks write to standard error
+passes through here, so a rank's death is known on this machine a moment later, and rank
+0, which should be on this machine, sends it to all others. A machine that vanishes is
+noticed when ssh gives up: set `ServerAliveInterval 5` for it in ~/.ssh/config.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="minimx-launch-") as folder:
         words = command(options.n, options.hostfile, options.program, folder)
-        code = _wait(words, environment(options.n, os.environ))
+        notes = Path(folder) if options.hostfile else None
+        code = _wait(words, environment(options.n, os.environ), notes)
         if code == INTERRUPTED:
             print("minimx launch: interrupted; all ranks have ended.", file=sys.stderr)
             return code
@@ -110,17 +118,23 @@ def environment(ranks: int, inherited: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "DMLC_NUM_WORKER": str(ranks)}
 
 
-def _wait(words: list[str], variables: dict[str, str]) -> int:
-    """Run mpiexec to its end; Ctrl-C ends all ranks."""
+def _wait(words: list[str], variables: dict[str, str], notes: Path | None) -> int:
+    """Run mpiexec to its end; Ctrl-C ends all ranks.
+
+    notes: where it is noted which ranks of other machines have died.
+    """
     me = os.getpid()
     child = subprocess.Popen(
         words,
         env=variables,
+        stderr=None if notes is None else subprocess.PIPE,
         start_new_session=True,  # Ctrl-C comes to us, once
         preexec_fn=lambda: rank.end_with(me),
     )
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
+        if notes is not None and child.stderr is not None:
+            watch(child.stderr.fileno(), 2, notes)
         code = child.wait()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
@@ -132,7 +146,24 @@ def _wait(words: list[str], variables: dict[str, str]) -> int:
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGTERM, before)
-    return code if code >= 0 else 128 - code
+    return rank.exit_code(code)
+
+
+def watch(errors: int, to: int, notes: Path) -> None:
+    """Pass standard error on, and note the ranks that it says have died.
+
+    A rank on another machine has no other way to let those on this one know.
+    """
+    unfinished = b""
+    while came := os.read(errors, 1 << 16):
+        os.write(to, came)
+        *lines, unfinished = (unfinished + came).split(b"\n")
+        for line in lines:
+            if found := rank.died(line.decode(errors="replace").rstrip()):
+                number, host, code = found
+                with suppress(FileExistsError), open(notes / "failed", "x") as first:
+                    first.write(str(code))
+                (notes / f"died-{number}").write_text(host)
 
 
 def _interrupt(*_: object) -> None:

@@ -8,7 +8,7 @@ for another process.
 
 While it waits, the thread looks every `LOOK` seconds whether the processes of ranks on
 the same machine are alive. If one is not, everything that waits for it fails with
-`JobError`. (Where ranks run on several machines, `minimx launch` ends the job.)
+`JobError`. Of ranks on other machines, `minimx launch` notes who died.
 """
 
 from __future__ import annotations
@@ -385,10 +385,17 @@ class Job:
         if time.monotonic() - self._last_look < LOOK:
             return
         self._last_look = time.monotonic()
-        dead = [rank for rank, pid in self._pids.items() if not alive(pid)]
+        pids = self._pids
+        dead = {rank: f"process {pids[rank]}" for rank in pids if not alive(pids[rank])}
+        for rank, host in deaths().items():
+            if rank != self.rank and rank not in pids:
+                dead[rank] = f"on {host}"
         if dead and self._waiting_after_messages():
-            pids = ", ".join(str(self._pids[rank]) for rank in dead)
-            self._fail(f"{named(dead)} died (process {pids}).")
+            why = f"{named(sorted(dead))} died ({', '.join(dead.values())})."
+            self._fail(why)
+            for rank in range(1, self.size) if self.rank == 0 else ():
+                if rank not in pids and rank not in dead:
+                    self._send(rank, stop=why)
 
     def _waiting_after_messages(self) -> bool:
         """Whether no message explains what is wrong; True while something waits."""
@@ -453,6 +460,13 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def deaths() -> dict[int, str]:
+    """The ranks that have died, each with its host, as `minimx launch` has noted."""
+    folder = os.environ.get("_MINIMX_LAUNCH_NOTES", "")
+    notes = Path(folder).glob("died-*") if folder else ()
+    return {int(note.name[5:]): note.read_text(encoding="utf-8") for note in notes}
 
 
 def check_launched(ranks: int) -> None:

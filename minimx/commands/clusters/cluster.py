@@ -1,0 +1,258 @@
+"""A cluster: ranks on this machine that run functions of a notebook.
+
+cluster = mx.cluster(4)
+cluster.run(train, steps=100)
+cluster.close()
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from queue import Empty
+from types import TracebackType
+from typing import Any, Final
+
+from minimx.commands.cli.launch import mpiexec
+from minimx.commands.clusters.failure import Failure, RankError
+from minimx.commands.clusters.live import Lines, Live, ranks
+from minimx.commands.clusters.progress import progress
+from minimx.commands.clusters.ranks import Ranks
+from minimx.commands.clusters.run import Run
+from minimx.commands.clusters.shipping import received, shipped
+from minimx.core.errors import ArgumentError, MXNetError, Unavailable
+from minimx.core.knobs import knobs as registry
+from minimx.core.record import Record
+from minimx.tools.record_merge import merged
+
+#: Seconds that other ranks have to report after one has failed, and to say where they
+#: are when the time is up.
+AFTER: Final = 5.0
+ANSWER: Final = 1.0
+TICK: Final = 0.1
+AGAIN: Final = "All ranks have ended; the next run starts new ones."
+
+
+class Cluster:
+    """Processes on this machine that train together: ranks 0 to n - 1 of one job.
+
+    n: how many. knobs: values of knobs for all ranks, by name; knobs_of: for single
+    ranks, by rank. timeout: seconds that a run may take; None: any. record: whether
+    what the ranks do is recorded.
+
+    In a rank, `mx.kv.create("dist_sync")` gives the store of all ranks. All of them
+    compare their seeds, knobs and versions at the start, and warn of differences.
+
+    Raises `Unavailable` where MPI or cloudpickle is missing, and `MXNetError` if the
+    ranks do not begin. The processes end at `close` or with the `with` block; also if
+    this process ends, however that happens.
+    """
+
+    progress = staticmethod(progress)
+
+    def __init__(
+        self,
+        n: int = 2,
+        *,
+        knobs: Mapping[str, object] | None = None,
+        knobs_of: Mapping[int, Mapping[str, object]] | None = None,
+        timeout: float | None = None,
+        record: bool = True,
+    ) -> None:
+        if not isinstance(n, int) or n < 1:
+            raise ArgumentError(
+                f"mx.cluster: n is the number of ranks, from 1; not {n}."
+            )
+        _check_installed()
+        self.n = n
+        self.timeout = timeout
+        self.records = record
+        self.record = Record()
+        self._environments = _environments(n, knobs or {}, knobs_of or {})
+        self._state = "ready"
+        self._closed = False
+        self._ranks: Ranks | None = None
+        self._end: Callable[[], object] = lambda: None
+        self._begin()
+
+    def _begin(self) -> Ranks:
+        found = self._ranks = Ranks(self._environments)
+        # Also when the cluster is dropped, or this process ends.
+        self._end = weakref.finalize(self, found.close)
+        run = Run(self.n, found.how_ended)
+        live = Lines()
+        try:
+            ready = 0
+            while ready < self.n and not run.failures:
+                rank, kind, content = found.events.get()
+                ready += kind == "ready"
+                self._take(run, live, rank, kind, content)
+            if run.failures:
+                self._finish(found, run, live)
+                raise RankError(run.failures, "The ranks could not begin.")
+        except BaseException:
+            self.close()
+            raise
+        self._state = "ready"
+        return found
+
+    # -- running ----------------------------------------------------------------------
+
+    def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Any]:
+        """Call a function on every rank, with these arguments; what each returned.
+
+        Function and arguments are shipped as they are now; a rank works on copies. What
+        ranks print is shown line by line, with the rank. `record` becomes that of this
+        run. The ranks keep running between runs; after a failure all of them end, and
+        the next run starts new ones.
+
+        Raises `RankError` if the function raised on a rank, if a rank died, or if it
+        took longer than `timeout`; `ArgumentError` for what cannot be shipped.
+        """
+        if self._closed:
+            raise MXNetError("this cluster is closed. Make another: mx.cluster(4)")
+        payload, cells = shipped(function, args, kwargs)
+        found = self._ranks or self._begin()
+        run = Run(self.n, found.how_ended)
+        live = Live(run)
+        self._state = "running"
+        every = range(self.n)
+        found.send(every, "run", payload, cells, self.records)
+        try:
+            self._follow(found, run, live)
+        except BaseException:  # as by Ctrl-C
+            found.send(every, "interrupt")
+            self._finish(found, run, live)
+            self._failed("interrupted")
+            raise
+        finally:
+            if self.records:
+                self.record = merged(run.records, found.clocks)
+            live.look(end=True)
+        if run.failures:
+            self._failed("failed")
+            raise RankError(run.failures, AGAIN)
+        self._state = "finished"
+        return [received(rank, run.results[rank]) for rank in every]
+
+    def _follow(self, found: Ranks, run: Run, live: Live) -> None:
+        """Take what comes until the run is over, and all ranks too if one failed."""
+        begin = time.monotonic()
+        while not run.over and not run.failures:
+            self._next(found, run, live)
+            if self.timeout and time.monotonic() - begin > self.timeout:
+                self._ask_where(found, run, live)
+        if run.failures:
+            self._finish(found, run, live)
+
+    def _finish(self, found: Ranks, run: Run, live: Lines) -> None:
+        """Let the ranks end, and end those that do not."""
+        until = time.monotonic() + AFTER
+        while not run.over and time.monotonic() < until:
+            self._next(found, run, live)
+        found.close()
+        while not found.events.empty():
+            self._next(found, run, live)
+
+    def _next(self, found: Ranks, run: Run, live: Lines) -> None:
+        try:
+            rank, kind, content = found.events.get(timeout=TICK)
+        except Empty:
+            pass
+        else:
+            self._take(run, live, rank, kind, content)
+        live.look()
+
+    def _take(
+        self,
+        run: Run,
+        live: Lines,
+        rank: int,
+        kind: str,
+        content: tuple[Any, ...],
+    ) -> None:
+        if kind in ("out", "err"):
+            live.line(rank, kind, content[0])
+        else:
+            run.take(rank, kind, content)
+
+    def _ask_where(self, found: Ranks, run: Run, live: Live) -> None:
+        """Give up: note of each rank that is not through where it is."""
+        late = run.missing()
+        found.send(late, "where")
+        until = time.monotonic() + ANSWER
+        while not run.positions.keys() >= {*late} and time.monotonic() < until:
+            self._next(found, run, live)
+        for rank in run.missing():
+            what = f"not finished after {self.timeout:g} s"
+            where = run.positions.get(rank, "")
+            run.failures[rank] = Failure(what, where)
+        found.kill()
+
+    def _failed(self, state: str) -> None:
+        self._state = state
+        self._ranks = None
+        self._end()
+
+    # -- the end ----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """End all ranks. Twice does no harm."""
+        self._end()
+        self._ranks, self._closed = None, True
+        if self._state == "ready":
+            self._state = "closed"
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"cluster of {ranks(self.n)}: {self._state}"
+
+
+cluster = Cluster  # `mx.cluster`
+
+
+def _check_installed() -> None:
+    """Raise `Unavailable` if something that is needed is missing."""
+    fix = "Install it with: pip install 'minimx[dist]'"
+    for package in ("mpi4py", "cloudpickle"):
+        if importlib.util.find_spec(package) is None:
+            raise Unavailable(f"mx.cluster needs the package {package}. {fix}")
+    if not mpiexec():
+        raise Unavailable(f"mx.cluster needs MPI's launcher, mpiexec. {fix}")
+
+
+def _environments(
+    n: int,
+    every: Mapping[str, object],
+    single: Mapping[int, Mapping[str, object]],
+) -> list[dict[str, str]]:
+    """What each rank gets besides the environment of this process; knobs as texts."""
+    for rank in single:
+        if rank not in range(n):
+            raise ArgumentError(
+                f"mx.cluster: knobs_of has rank {rank}, but the ranks are 0 to {n - 1}."
+            )
+    return [
+        {
+            registry.resolve(name): _text(registry.resolve(name), value)
+            for name, value in {**every, **single.get(rank, {})}.items()
+        }
+        for rank in range(n)
+    ]
+
+
+def _text(name: str, value: object) -> str:
+    knob = registry.declared[name]
+    return str(knob.format(knob.check(value)))
