@@ -230,13 +230,15 @@ class _Attribution(threading.local):
 
     `running` is the recorded id of the operation that it executes just now, 0 outside
     one; `forward_op` that of the operation whose gradient it takes; `origin` the user's
-    line, where one line makes many operations, as `backward()` does.
+    line, where one line makes many operations, as `backward()` does; `key` the key of a
+    store that is pushed or pulled.
     """
 
     def __init__(self) -> None:
         self.layer = ""
         self.phase = "other"
         self.category = "temporary"
+        self.key = ""
         self.forward_op = 0
         self.running = 0
         self.origin: Any = None
@@ -278,14 +280,21 @@ def attribute(layer: str, phase: str, category: str) -> tuple[str, str, str]:
 
 @contextmanager
 def attributed(
-    *, layer: str | None = None, phase: str | None = None, category: str | None = None
+    *,
+    layer: str | None = None,
+    phase: str | None = None,
+    category: str | None = None,
+    key: str | None = None,
 ) -> Iterator[None]:
     """Attribute this thread's work in the `with` block to a layer, phase or category.
 
     None keeps what was set before, and what was set before returns at the end. Records
-    show operations and bytes of memory by these three.
+    show operations and bytes of memory by these three, and communication by the key of
+    a store.
     """
     at = attribution
+    old_key = at.key
+    at.key = old_key if key is None else key
     old = attribute(
         at.layer if layer is None else layer,
         at.phase if phase is None else phase,
@@ -295,3 +304,4 @@ def attributed(
         yield
     finally:
         attribute(*old)
+        at.key = old_key

@@ -119,7 +119,7 @@ class KVStore(OneWorkerStore):
 
     def _receive(self, key: Key, values: list[NDArray], priority: int) -> None:
         devices = [value.context for value in values]
-        with engine.urgent(priority):
+        with engine.urgent(priority), attributed(key=str(key)):
             with attributed(category="communication"):
                 pieces = self._reduced(key, values)
                 if self._updater is None and len(pieces) > 1:
@@ -204,14 +204,13 @@ class KVStore(OneWorkerStore):
             self._check_fits(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
-                self._send(
-                    one,
-                    [
-                        target
-                        for target in outs
-                        if target.stype == "default" or not ignore_sparse
-                    ],
-                )
+                wanted = [
+                    target
+                    for target in outs
+                    if target.stype == "default" or not ignore_sparse
+                ]
+                with attributed(key=str(one)):
+                    self._send(one, wanted)
 
     def _send(self, key: Key, outs: list[NDArray]) -> None:
         """Copy the value of a key into arrays, over trees where sums came over them."""
@@ -275,7 +274,7 @@ class KVStore(OneWorkerStore):
         with (
             autograd.pause(),
             engine.urgent(urgency),
-            attributed(category="communication"),
+            attributed(category="communication", key=_span(bucket)),
         ):
             flats = [pack(values) for values in on_devices]
             pieces = reduce(plan, flats)
@@ -396,6 +395,12 @@ class KVStore(OneWorkerStore):
                     f"the store keeps {key!r} as {np.dtype(have.dtype)}; an array of "
                     f"{np.dtype(one.dtype)} was given."
                 )
+
+
+def _span(bucket: Sequence[Gradient]) -> str:
+    """What records call keys that travel together."""
+    names = [str(one.key) for one in bucket]
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
 
 
 def _by_key(keys: Any, values: Any) -> dict[Key, list[NDArray]]:

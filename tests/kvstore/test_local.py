@@ -12,6 +12,7 @@ import minimx as mx
 from minimx import nd
 from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
 from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.kvstore.choice import choose
 
 KINDS = ["local", "device", "local_allreduce_cpu", "local_allreduce_device"]
@@ -37,6 +38,28 @@ def test_values_are_summed_over_devices_and_handed_out(kind: str, key: Any) -> N
     assert numbers(outs[1]) == [111.0, 111.0]
     kv.pushpull(key, values)
     assert [numbers(value) for value in values] == [[111.0, 111.0]] * 3
+
+
+def test_records_say_which_key_went_over_which_link() -> None:
+    kv = mx.kv.create("local")
+    kv.init([2, 3], [nd.zeros(8), nd.zeros(4)])
+    values = [[nd.ones(n, ctx=mx.gpu(0)), nd.ones(n)] for n in (8, 4)]
+    nd.waitall()
+    with Record() as record:
+        kv.push([2, 3], values)
+        kv.pull(3, out=values[1])
+        nd.ones(2).as_in_context(mx.gpu(0))
+        nd.waitall()
+    found = [
+        (*(record.strings[row[name]] for name in ("src", "dst", "key")), row["nbytes"])
+        for row in record.comm()
+    ]
+    assert sorted(found) == [
+        ("gpu(0)", "host", "2", 32),
+        ("gpu(0)", "host", "3", 16),
+        ("host", "gpu(0)", "", 8),
+        ("host", "gpu(0)", "3", 16),
+    ]
 
 
 def test_what_is_stored_is_nobodys_array() -> None:

@@ -13,6 +13,7 @@ What becomes of a network as a graph, under the knobs in force or others:
 makes of them: `NumericsMonitor(record)`. What it says of test images, and which ones it
 confuses: `DataView(net, data)`. What was recorded for gradients, and the walk
 back: `TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
+How workers share gradients, here or on 4,096 machines: `KVStoreView()`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from minimx_widgets.views.engine_timeline import EngineTimeline as EngineTimeline
     from minimx_widgets.views.failure_lab import FailureLab as FailureLab
     from minimx_widgets.views.knob_panel import KnobPanel as KnobPanel
+    from minimx_widgets.views.kvstore_view import KVStoreView as KVStoreView
     from minimx_widgets.views.memory_plan import MemoryPlan as MemoryPlan
     from minimx_widgets.views.memory_timeline import MemoryTimeline as MemoryTimeline
     from minimx_widgets.views.mirror_explorer import MirrorExplorer as MirrorExplorer
@@ -61,6 +63,7 @@ _MODULES = {
     "FailureLab": "views.failure_lab",
     "FiveSwitches": "lab.five",
     "GraphPassDiff": "views.pass_diff",
+    "KVStoreView": "views.kvstore_view",
     "KnobPanel": "views.knob_panel",
     "Lab": "lab.lab",
     "MemoryPlan": "views.memory_plan",

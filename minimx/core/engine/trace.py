@@ -150,7 +150,7 @@ class Trace:
             self.recorder.communication(
                 max(start, self.t_sent),
                 end,
-                "",
+                at["key"],
                 place(cost.source),
                 place(cost.target),
                 cost.nbytes,

@@ -36,6 +36,7 @@ class Work:
     of the first and of the last of the count. seconds: of one of them. after: positions
     of work that has to end before. each: every one of the count waits only for the same
     one of the work before. release: when the gradients are ready that it is about.
+    nbytes: of one copy; 0 for a sum.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Work:
     each: bool
     release: float
     priority: int
+    nbytes: int = 0
 
     def renamed(self, key: str) -> Work:
         """The same for another key."""
@@ -93,7 +95,7 @@ class Program:
         return self._add(
             Work(
                 *(kind, key, place, first, last, seconds),
-                *(count, after, each, release, priority),
+                *(count, after, each, release, priority, nbytes),
             )
         )
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Lane(NamedTuple):
     """One bar of a timeline, in seconds from the start of the backward pass.
 
     worker: whose lane. kind: compute, push, reduce or pull. key: the layer. phase:
-    forward, backward, update or communication.
+    forward, backward, update or communication. links: the names of those that a copy
+    occupies, in its direction; nbytes: that it brings over them. Where workers are
+    taken together, a bar is of all of them; links and bytes are those of one.
     """
 
     worker: str
@@ -20,6 +22,8 @@ class Lane(NamedTuple):
     start: float
     end: float
     phase: str = "communication"
+    links: tuple[str, ...] = ()
+    nbytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Prediction:
             return {}
         return {name: busy / self.step_seconds for name, busy in self.busy.items()}
 
-    def columns(self) -> dict[str, list[str] | list[float]]:
+    def columns(self) -> dict[str, list[Any]]:
         """The lanes as columns, for a view."""
         return {
             name: [getattr(lane, name) for lane in self.lanes] for name in Lane._fields

@@ -10,7 +10,13 @@ from minimx.core.errors import ArgumentError
 from minimx.kvstore.planners.buckets import Sized, plan_buckets
 from minimx.kvstore.policy import needs_store, plan_homes
 from minimx.kvstore.simulation.cluster import Cluster
-from minimx.kvstore.simulation.events import Program, Times, by_arrival, in_order
+from minimx.kvstore.simulation.events import (
+    Program,
+    Times,
+    Work,
+    by_arrival,
+    in_order,
+)
 from minimx.kvstore.simulation.groups import Group, groups_of
 from minimx.kvstore.simulation.planned import (
     MOST_SEARCHED,
@@ -232,7 +238,7 @@ class Step:
             for name in {*work.first, *work.last}:
                 both = name in work.first and name in work.last
                 busy[name] += whole if both else work.seconds
-            lanes.append(Lane(work.place, work.kind, work.key, time.start, time.end))
+            lanes.append(_lane(work, time))
         if self._store == "dist_async":
             rate = sum(one.size / ends[one.name] for one in self._groups)
             step = self._workers / rate
@@ -280,6 +286,12 @@ class Step:
                 now += update
             start, now = now, now + layer.forward * group.factor
             yield Lane(group.name, "compute", layer.name, start, now, "forward")
+
+
+def _lane(work: Work, time: Times) -> Lane:
+    links = work.first if work.nbytes else ()
+    kind, start, end = work.kind, time.start, time.end
+    return Lane(work.place, kind, work.key, start, end, links=links, nbytes=work.nbytes)
 
 
 def _keys(layers: Sequence[Layer], store: str, bucket: int) -> Iterator[Key]:

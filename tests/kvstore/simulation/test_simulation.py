@@ -220,6 +220,16 @@ def test_scaling_has_a_curve() -> None:
     assert "modelled" in repr(found)
 
 
+@pytest.mark.parametrize("store", STORES)
+def test_lanes_tell_which_links_carry_what(store: str) -> None:
+    found = simulate(NET, Cluster.mesh(), store, 8)
+    carried: Counter[str] = Counter()
+    for lane in found.lanes:
+        assert bool(lane.nbytes) == (lane.kind in ("push", "pull")) == bool(lane.links)
+        carried.update(dict.fromkeys(lane.links, lane.nbytes))
+    assert carried == found.nbytes
+
+
 # -- knobs and faults -----------------------------------------------------------------
 
 

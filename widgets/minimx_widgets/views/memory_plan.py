@@ -16,11 +16,11 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Node
 from minimx.graphs.memory_reasons import name_of
 from minimx_widgets import esm, palette, svg
+from minimx_widgets.graph_view import GraphView
 from minimx_widgets.pictures.graph_picture import backward_half, shared_prefix
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import counted, human_bytes, human_share
-from minimx_widgets.views.graph_view import GraphView
 
 #: What a tensor is: its colour where storage ids do not colour.
 ROLES = ("forward", "gradient", "recomputed")

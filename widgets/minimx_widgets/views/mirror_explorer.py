@@ -26,12 +26,12 @@ from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.graphs.mirror_front import Point, pareto, work_of
 from minimx_widgets import esm
+from minimx_widgets.graph_view import GraphView
 from minimx_widgets.pictures.graph_picture import GraphPicture, box_of
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.mirror_measure import Measured, raced
 from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import human_bytes, human_share, human_time
-from minimx_widgets.views.graph_view import GraphView
 from minimx_widgets.views.memory_plan import ROLES, Packing
 
 #: What the knobs in force say, and what was decided node by node.

@@ -17,6 +17,7 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import Specs
 from minimx_widgets import esm, palette, svg
+from minimx_widgets.graph_view import GraphView
 from minimx_widgets.pictures.graph_diff import STATES, Diff, compare
 from minimx_widgets.pictures.graph_picture import (
     FAMILY_NAMES,
@@ -29,7 +30,6 @@ from minimx_widgets.pictures.pass_source import source_of, source_of_function
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import counted
-from minimx_widgets.views.graph_view import GraphView
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,12 @@ const SHORT = {
   MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD: "join forward",
   MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD: "join backward",
   MINIMX_SIM_GPU_MEMORY: "capacity",
+  MXNET_KVSTORE_BIGARRAY_BOUND: "big array",
+  MXNET_KVSTORE_TREE_ARRAY_BOUND: "tree slices",
+  MXNET_KVSTORE_SLICE_THRESHOLD: "p3 slice",
+  MXNET_KVSTORE_REDUCE_BUCKET_SIZE: "bucket KiB",
+  MXNET_KVSTORE_REDUCTION_NTHREADS: "sum threads",
+  MXNET_UPDATE_ON_KVSTORE: "update in store",
 };
 for (const device of ["CPU", "GPU", "CPU_PINNED"]) {
   SHORT[`MXNET_${device}_MEM_POOL_TYPE`] = "pool";
