@@ -80,6 +80,8 @@ def check_busiest(attempt: Formula) -> Feedback:
         for n in rng.sample(range(2, 33), 10)
     ]
     answers = [attempt(*case) for case in cases]
+    if any(answer is ... for answer in answers):
+        return Feedback(False, "a `...` is still there", "bytes for each of the kinds")
     for case, seen in zip(cases, answers, strict=True):
         if isinstance(seen, bool) or not isinstance(seen, int | float):
             return Feedback(False, f"it returned {seen!r}", "bytes, a number")
