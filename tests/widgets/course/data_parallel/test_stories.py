@@ -37,6 +37,7 @@ def test_the_fix_of_a_story_makes_it_better(tell: Callable[[], Story]) -> None:
     found = tell()
     assert found.better
     assert f"{found.before:.3g} before" in repr(found)
+    assert found.fix in repr(stories.shown(found))
     assert knobs.diff() == before
 
 
@@ -74,6 +75,7 @@ def test_all_examples_are_dealt_out() -> None:
 def test_those_who_wait_are_idle() -> None:
     idle, record = idle_shares([1, 3])
     assert idle["gpu(0)"] > 0.6 > 0.05 > idle["gpu(1)"]
+    assert stories.mean_idle([2, 2]) < 0.05
     assert {"forward", "backward", "add_n"} <= set(record.texts(record.ops()["name"]))
 
 

@@ -48,7 +48,7 @@ def test_a_variable_moves_what_is_said(turn: Callable[[], Effect]) -> None:
 def test_effects_are_a_table_and_one_that_moves_nothing_says_so() -> None:
     found = Effect("MXNET_X", "nothing", "planned", {"0": 1.0, "1": 1.0})
     assert not found.moved
-    assert "0: 1, 1: 1" in repr(shown([found]))
+    assert "0 → 1; 1 → 1" in repr(shown([found]))
 
 
 def test_the_stopwatch_gives_milliseconds_for_each() -> None:

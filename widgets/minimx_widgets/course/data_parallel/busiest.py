@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from minimx.kvstore.planners import flat, ring
 from minimx.kvstore.planners.steps import Plan, traffic
@@ -79,7 +79,7 @@ def check_busiest(attempt: Formula) -> Feedback:
         for kind in KINDS
         for n in rng.sample(range(2, 33), 10)
     ]
-    answers = [attempt(*case) for case in cases]
+    answers: list[Any] = [attempt(*case) for case in cases]
     if any(answer is ... for answer in answers):
         return Feedback(False, "a `...` is still there", "bytes for each of the kinds")
     for case, seen in zip(cases, answers, strict=True):

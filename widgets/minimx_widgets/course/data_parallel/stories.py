@@ -33,6 +33,7 @@ from minimx.kvstore.simulation.prediction import union_seconds
 from minimx_widgets.course.data_parallel.nodes import STEPS, two_nodes
 from minimx_widgets.course.data_parallel.sums import summed
 from minimx_widgets.course.data_parallel.workloads import alexnet
+from minimx_widgets.course.parts.text import Shown, table
 
 GPUS: Final = 8
 #: Images a device, from 8 to 512.
@@ -70,6 +71,15 @@ class Story:
         )
 
 
+def shown(*found: Story) -> Shown:
+    """Stories as a table."""
+    rows = [
+        (one.number, f"{one.before:.3g}", f"{one.after:.3g}", one.fix, one.how)
+        for one in found
+    ]
+    return table(("measured", "before", "after", "the fix", "how"), rows)
+
+
 # -- under-utilized GPUs ---------------------------------------------------------------
 
 
@@ -79,7 +89,13 @@ def wrong_store(store: str = "device", better: str = "ring", batch: int = 32) ->
     before, after = (one.step_seconds * 1e3 for one in steps)
     fix = f"{better} in place of {store}"
     return Story(
-        "Wrong store", "ms for a step", "modelled", before, after, fix, tuple(steps)
+        "Wrong store",
+        "Milliseconds for a step",
+        "modelled",
+        before,
+        after,
+        fix,
+        tuple(steps),
     )
 
 
@@ -189,11 +205,16 @@ def _idle(record: Record, devices: Sequence[str]) -> dict[str, float]:
     return {one: 1 - union_seconds(spans[one]) / span for one in devices}
 
 
+def mean_idle(shares: Sequence[int]) -> float:
+    """The mean of the idle shares."""
+    return float(np.mean(list(idle_shares(shares)[0].values())))
+
+
 def idle_devices(size: int = 63) -> Story:
     """The mean idle share of eight GPUs, for an uneven split and for an even one."""
     uneven, record = idle_shares(last_takes_the_rest(size, GPUS))
-    even, _ = idle_shares(even_shares(size, GPUS))
-    before, after = (float(np.mean(list(one.values()))) for one in (uneven, even))
+    before = float(np.mean(list(uneven.values())))
+    after = mean_idle(even_shares(size, GPUS))
     return Story(
         "Idle devices",
         "Mean idle share of the GPUs",
@@ -214,7 +235,7 @@ def straggler(factor: float = 2.0, batch: int = 64) -> Story:
     )
     return Story(
         "A straggler",
-        "ms for a step",
+        "Milliseconds for a step",
         "modelled",
         slow.step_seconds * 1e3,
         sound.step_seconds * 1e3,

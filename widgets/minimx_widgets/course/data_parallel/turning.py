@@ -63,12 +63,12 @@ def shown(found: Iterable[Effect]) -> Shown:
         (
             one.knob,
             one.observed,
-            ", ".join(f"{key}: {value:,.5g}" for key, value in one.values.items()),
+            "; ".join(f"{key} → {value:,.4g}" for key, value in one.values.items()),
             one.how,
         )
         for one in found
     ]
-    return table(("variable", "observed", "value: result", "how"), rows)
+    return table(("variable", "observed", "setting → result", "how"), rows)
 
 
 def _turned(
@@ -83,12 +83,11 @@ def _turned(
 
 def _bytes(*values: int, knob: str, **others: Any) -> dict[str, float]:
     """Bytes into the busiest of 4 GPUs, for a gradient of 4,096 bytes."""
-    return {
-        str(value): summed(
-            "device", 4, layout="mesh", **{knob: value}, **others
-        ).busiest
-        for value in values
-    }
+    found: dict[str, float] = {}
+    for value in values:
+        changes: dict[str, Any] = {knob: value, **others}
+        found[str(value)] = summed("device", 4, layout="mesh", **changes).busiest
+    return found
 
 
 def threads_on_host() -> Effect:
@@ -130,7 +129,8 @@ def trees_in_the_log() -> Effect:
         with contextlib.redirect_stdout(text):
             # A penalty that no other run has had, so that trees are planned anew.
             penalty = 0.7 - next(_RUNS) * 1e-9
-            changes = {name: value, "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY": penalty}
+            changes: dict[str, Any] = {name: value}
+            changes["MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY"] = penalty
             summed("tree", 8, layout="mesh", **changes)
         found[str(value)] = float(text.getvalue().count("Tree "))
     return Effect(name, "trees in the log", "recorded", found)
@@ -202,7 +202,11 @@ def slices_of_p3() -> Effect:
 def peers() -> Effect:
     """Copies of one sum over four GPUs, direct or by way of the host."""
     name = "MXNET_ENABLE_GPU_P2P"
-    values = {str(v): float(summed("device", 4, **{name: v}).copies) for v in (1, 0)}
+
+    def copies() -> float:
+        return summed("device", 4).copies
+
+    values = _turned(name, (1, 0), copies)
     return Effect(name, "copies of one sum over 4 GPUs", "recorded", values)
 
 
