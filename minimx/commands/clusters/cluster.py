@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from minimx.commands.cli.launch import mpiexec
+from minimx.commands.clusters.engines import Engines, check_alone
 from minimx.commands.clusters.failure import Failure, RankError
 from minimx.commands.clusters.live import Lines, Live, ranks
 from minimx.commands.clusters.progress import progress
@@ -38,9 +39,10 @@ AGAIN: Final = "All ranks have ended; the next run starts new ones."
 class Cluster:
     """Processes on this machine that train together: ranks 0 to n - 1 of one job.
 
-    n: how many. knobs: values of knobs for all ranks, by name; knobs_of: for single
-    ranks, by rank. timeout: seconds that a run may take; None: any. record: whether
-    what the ranks do is recorded.
+    n: how many; or a client of ipyparallel, or a view of one, whose engines MPI has
+    started: they are the ranks then, and are not ended. knobs: values of knobs for all
+    ranks, by name; knobs_of: for single ranks, by rank. timeout: seconds that a run may
+    take; None: any. record: whether what the ranks do is recorded.
 
     In a rank, `mx.kv.create("dist_sync")` gives the store of all ranks. All of them
     compare their seeds, knobs and versions at the start, and warn of differences.
@@ -54,30 +56,37 @@ class Cluster:
 
     def __init__(
         self,
-        n: int = 2,
+        n: Any = 2,
         *,
         knobs: Mapping[str, object] | None = None,
         knobs_of: Mapping[int, Mapping[str, object]] | None = None,
         timeout: float | None = None,
         record: bool = True,
     ) -> None:
-        if not isinstance(n, int) or n < 1:
+        self._engines = None if isinstance(n, int) else engines_of(n)
+        self.n = int(n) if self._engines is None else len(self._engines.pids)
+        if self.n < 1:
             raise ArgumentError(
                 f"mx.cluster: n is the number of ranks, from 1; not {n}."
             )
-        _check_installed()
-        self.n = n
+        if self._engines is None:
+            _check_installed()
+        else:
+            check_alone(knobs or {}, knobs_of or {})
         self.timeout = timeout
         self.records = record
         self.record = Record()
-        self._environments = _environments(n, knobs or {}, knobs_of or {})
+        self._environments = _environments(self.n, knobs or {}, knobs_of or {})
         self._state = "ready"
         self._closed = False
-        self._ranks: Ranks | None = None
+        self._ranks: Ranks | Engines | None = None
         self._end: Callable[[], object] = lambda: None
         self._begin()
 
-    def _begin(self) -> Ranks:
+    def _begin(self) -> Ranks | Engines:
+        if self._engines is not None:
+            self._ranks = self._engines
+            return self._engines
         found = self._ranks = Ranks(self._environments)
         # Also when the cluster is dropped, or this process ends.
         self._end = weakref.finalize(self, found.close)
@@ -105,8 +114,8 @@ class Cluster:
 
         Function and arguments are shipped as they are now; a rank works on copies. What
         ranks print is shown line by line, with the rank. `record` becomes that of this
-        run. The ranks keep running between runs; after a failure all of them end, and
-        the next run starts new ones.
+        run. The ranks stay between runs, also after an exception or Ctrl-C. If one dies
+        or does not stop, all of them end, and the next run starts new ones.
 
         Raises `RankError` if the function raised on a rank, if a rank died, or if it
         took longer than `timeout`; `ArgumentError` for what cannot be shipped.
@@ -123,40 +132,44 @@ class Cluster:
         try:
             self._follow(found, run, live)
         except BaseException:  # as by Ctrl-C
+            self._state = "interrupted"
             found.send(every, "interrupt")
             self._finish(found, run, live)
-            self._failed("interrupted")
             raise
         finally:
             if self.records:
                 self.record = merged(run.records, found.clocks)
             live.look(end=True)
+        self._state = "failed" if run.failures else "finished"
         if run.failures:
-            self._failed("failed")
-            raise RankError(run.failures, AGAIN)
-        self._state = "finished"
+            raise RankError(run.failures, "" if self._ranks else AGAIN)
         return [received(rank, run.results[rank]) for rank in every]
 
-    def _follow(self, found: Ranks, run: Run, live: Live) -> None:
-        """Take what comes until the run is over, and all ranks too if one failed."""
+    def _follow(self, found: Ranks | Engines, run: Run, live: Lines) -> None:
+        """Take what comes until the run is over, on all ranks also if one failed."""
         begin = time.monotonic()
         while not run.over and not run.failures:
             self._next(found, run, live)
             if self.timeout and time.monotonic() - begin > self.timeout:
                 self._ask_where(found, run, live)
-        if run.failures:
+        if run.failures or run.died:
             self._finish(found, run, live)
 
-    def _finish(self, found: Ranks, run: Run, live: Lines) -> None:
-        """Let the ranks end, and end those that do not."""
-        until = time.monotonic() + AFTER
-        while not run.over and time.monotonic() < until:
-            self._next(found, run, live)
-        found.close()
-        while not found.events.empty():
+    def _finish(self, found: Ranks | Engines, run: Run, live: Lines) -> None:
+        """Let the ranks come to an end. If one does not, or has died, end all."""
+        self._ranks, until = None, time.monotonic() + AFTER
+        try:
+            while not run.over and time.monotonic() < until:
+                self._next(found, run, live)
+            if run.over and not run.died:
+                self._ranks = found
+        finally:
+            if self._ranks is None:
+                found.close()
+        while not run.over and not found.events.empty():
             self._next(found, run, live)
 
-    def _next(self, found: Ranks, run: Run, live: Lines) -> None:
+    def _next(self, found: Ranks | Engines, run: Run, live: Lines) -> None:
         try:
             rank, kind, content = found.events.get(timeout=TICK)
         except Empty:
@@ -178,8 +191,8 @@ class Cluster:
         else:
             run.take(rank, kind, content)
 
-    def _ask_where(self, found: Ranks, run: Run, live: Live) -> None:
-        """Give up: note of each rank that is not through where it is."""
+    def _ask_where(self, found: Ranks | Engines, run: Run, live: Lines) -> None:
+        """The time is up: note of ranks that are not through where they are."""
         late = run.missing()
         found.send(late, "where")
         until = time.monotonic() + ANSWER
@@ -187,14 +200,8 @@ class Cluster:
             self._next(found, run, live)
         for rank in run.missing():
             what = f"not finished after {self.timeout:g} s"
-            where = run.positions.get(rank, "")
-            run.failures[rank] = Failure(what, where)
-        found.kill()
-
-    def _failed(self, state: str) -> None:
-        self._state = state
-        self._ranks = None
-        self._end()
+            run.failures[rank] = Failure(what, run.positions.get(rank, ""))
+        found.send(late, "interrupt")
 
     # -- the end ----------------------------------------------------------------------
 
@@ -221,6 +228,16 @@ class Cluster:
 
 
 cluster = Cluster  # `mx.cluster`
+
+
+def engines_of(client: Any) -> Engines:
+    """The engines of a client. Raises `ArgumentError` if it is something else."""
+    if not hasattr(client, "apply_async") and not hasattr(client, "ids"):
+        raise ArgumentError(
+            f"mx.cluster: {client!r} is neither a number of ranks nor a client of "
+            "ipyparallel. As in: mx.cluster(4)"
+        )
+    return Engines(client)
 
 
 def _check_installed() -> None:

@@ -24,11 +24,15 @@ class Run:
         self.records: dict[int, Contents] = {}
         self.steps: dict[int, tuple[int, int]] = {}  # done, in all (0: not known)
         self.positions: dict[int, str] = {}
+        self.died = False  # whether the process of a rank has ended
         self._how_ended = how_ended
+        self._through: set[int] = set()  # ranks that have said that they are
         self._loud = {(rank, what) for rank in range(size) for what in STREAMS}
 
     def take(self, rank: int, kind: str, content: tuple[Any, ...]) -> None:
         """Note a message from a rank, or that one of its connections has closed."""
+        if kind in ("result", "error"):
+            self._through.add(rank)
         if kind == "result":
             self.results[rank] = content[0]
         elif kind == "error":
@@ -47,9 +51,12 @@ class Run:
             self._loud.discard((rank, content[0]))
 
     def _gone(self, rank: int) -> None:
+        self.died = True
+        self._through.add(rank)
         if rank not in self.results and rank not in self.failures:
             what = f"the process {self._how_ended(rank)}"
-            self.failures[rank] = Failure(what, follows=bool(self.failures))
+            known = any(not one.follows for one in self.failures.values())
+            self.failures[rank] = Failure(what, follows=known)
 
     def missing(self) -> list[int]:
         """The ranks that have neither returned nor failed."""
@@ -59,7 +66,7 @@ class Run:
     @property
     def over(self) -> bool:
         """Whether all ranks are through, and all that they wrote has come."""
-        return not self._loud and not self.missing()
+        return not self._loud and len(self._through) == self.size
 
     def state(self, rank: int) -> str:
         """In a word, what a rank does.

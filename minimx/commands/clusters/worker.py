@@ -9,6 +9,7 @@ rank can be interrupted, can say where it is, and ends when the notebook has gon
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -81,26 +83,27 @@ class Worker:
                 signal.pthread_kill(main, signal.SIGINT)
 
     def serve(self) -> None:
-        """Run what comes, until the end; after a failure this rank leaves the job."""
+        """Run what comes, until the end."""
         from minimx.commands.clusters import progress
 
         progress.report = lambda done, total: self.send("progress", done, total)
         while (job := self._runs.get()) is not None:
             self._busy = True
-            failure, kind, content, record = perform(*job)
+            kind, content, record = perform(*job)
             self._busy = False
             if record is not None:
                 self.send("record", record)
             self.send(kind, *content)
             _end_output()
-            if failure is not None:
-                leave(failure)
 
 
 def perform(
     payload: bytes, cells: dict[str, str], recorded: bool
-) -> tuple[BaseException | None, str, tuple[Any, ...], Any]:
-    """Run a function: (why it failed, kind of message, its content, its record).
+) -> tuple[str, tuple[Any, ...], Any]:
+    """Run a function: the kind of the message, its content, and the record.
+
+    After a failure this rank has left the job, so that the others do not wait for it,
+    and makes a new one with them in the next run.
 
     payload: (function, arguments, keywords), pickled. cells: the texts of notebook
     cells, by the names that tracebacks have for them.
@@ -116,6 +119,7 @@ def perform(
     know(cells)
     record = Record()
     try:
+        job()
         function, arguments, keywords = cloudpickle.loads(payload)
         if recorded:
             record.start()
@@ -126,22 +130,26 @@ def perform(
             record.stop()
         result = cloudpickle.dumps(value)
         job().agree("the end of the run")
-        return None, "result", (result,), contents(record) if recorded else None
+        return "result", (result,), contents(record) if recorded else None
     except BaseException as failure:
         kind = f"{type(failure).__name__}: {failure}"
         where = "".join(traceback.format_exception(_inside(failure)))
-        content = (kind, where, isinstance(failure, JobError))
-        return failure, "error", content, contents(record) if recorded else None
+        follows = isinstance(failure, JobError)
+        leave(failure)
+        with suppress(Exception):  # what failed with it is not for the next run
+            engine.wait_all()
+        content = (kind, where, follows)
+        return "error", content, contents(record) if recorded else None
 
 
 def leave(failure: BaseException) -> None:
-    """End this process; the other ranks are sent the reason."""
-    from minimx.kvstore.dist.job import job
+    """Leave the job; the other ranks are sent the reason, and fail by it."""
+    from minimx.kvstore.dist import job as jobs
 
-    sys.last_value = failure
-    if job().size > 1:
-        job().close()
-    os._exit(1)
+    left, jobs._job = jobs._job, None
+    if left is not None and left.size > 1:
+        left.abandon(failure)
+        atexit.unregister(left.close)
 
 
 def _inside(failure: BaseException) -> BaseException:

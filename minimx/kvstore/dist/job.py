@@ -44,6 +44,7 @@ from minimx.core.engine.trace import Trace
 from minimx.core.engine.var import Var, append, release, var_lock
 from minimx.core.knobs import knobs
 from minimx.core.errors import MXNetError, Unavailable
+from minimx.kvstore.dist.deaths import deaths
 from minimx.kvstore.dist.order import Order, named
 from minimx.kvstore.dist.parity import MUST_AGREE, differences, facts
 
@@ -416,6 +417,14 @@ class Job:
 
     # -- the end ------------------------------------------------------------------------------
 
+    def abandon(self, error: BaseException) -> None:
+        """Take no part any more because of an error, which the others are sent."""
+        self._error = f"has failed ({type(error).__name__}: {error})"
+        self._queue.put(None)
+        self._thread.join(5 * LOOK)
+        if not self._thread.is_alive():
+            self._leave(self._error)
+
     def close(self) -> None:
         """Finish what was begun, let the others know, and end MPI."""
         error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
@@ -426,15 +435,14 @@ class Job:
                 error = reason
                 traceback.print_exception(reason)
         if error is not None:
-            self._error = f"has failed ({type(error).__name__}: {error})"
-        self._queue.put(None)
-        self._thread.join(None if error is None else 5 * LOOK)
+            self.abandon(error)
+        else:
+            self._queue.put(None)
+            self._thread.join()
         if error is None and self.failure is None:
             self._leave("has ended")
             self._mpi.Finalize()
             return
-        if not self._thread.is_alive():
-            self._leave(self._error)
         # Neither MPI nor the engine can be ended in order: they wait for other ranks.
         sys.stdout.flush()
         sys.stderr.flush()
@@ -460,13 +468,6 @@ def alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def deaths() -> dict[int, str]:
-    """The ranks that have died, each with its host, as `minimx launch` has noted."""
-    folder = os.environ.get("_MINIMX_LAUNCH_NOTES", "")
-    notes = Path(folder).glob("died-*") if folder else ()
-    return {int(note.name[5:]): note.read_text(encoding="utf-8") for note in notes}
 
 
 def check_launched(ranks: int) -> None:

@@ -20,6 +20,7 @@ import minimx as mx
 from minimx.commands.clusters.failure import RankError
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.kvstore.dist.job import alive
+from tests.pace import slowness
 
 from . import functions
 
@@ -82,27 +83,29 @@ def test_results_records_and_output_of_several_runs(
         ("raise", 1, [r"^rank 1: ValueError: no data$", "functions.py.* in fault"]),
         ("kill", 1, ["^rank 1: the process was killed by SIGKILL", "rank 0 stops"]),
         ("return", 0, ["rank 0: sum of 'w'.*; rank 1: the end of the run"]),
-        ("sleep", 0, ["^rank 1: not finished after 3 s", "time.sleep"]),
+        ("sleep", 0, ["^rank 1: not finished after 2 s", "time.sleep"]),
     ],
 )
-def test_a_fault_names_the_rank_and_the_next_run_has_new_ranks(
+def test_a_fault_names_the_rank_and_the_next_run_works(
     two: Any, what: str, rank: int, found: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     pids = two.run(functions.pids)
-    two.timeout = 3 if what == "sleep" else None
+    two.timeout = 2 if what == "sleep" else None
     begin = time.monotonic()
     with pytest.raises(RankError) as error:
         two.run(functions.fault, what)
     assert time.monotonic() - begin < SOON
-    assert gone(pids)
     assert error.value.rank == rank
     for pattern in found:
         assert re.search(pattern, str(error.value), re.MULTILINE), str(error.value)
     assert repr(two) == "cluster of 2 ranks: failed"
     if what == "kill":
+        assert gone(pids)
         assert "[1] last words\n" in capfd.readouterr().out
         assert two.record.rows("ops")  # of rank 0, up to then
     two.timeout = None
+    assert two.run(functions.total, 1) == [(0, 3.0), (1, 3.0)]
+    assert (two.run(functions.pids) == pids) is (what != "kill")
 
 
 def test_seeds_and_knobs_that_differ_are_reported_at_the_start(
@@ -119,7 +122,7 @@ def test_seeds_and_knobs_that_differ_are_reported_at_the_start(
         first = max(cluster.run(functions.seconds)) - begin
     error = capfd.readouterr().err
     assert re.search(r"MXNET_KVSTORE_BIGARRAY_BOUND .* '77' on rank 1", error), error
-    assert first < 15  # 5 s are the aim, on a machine that does nothing else
+    assert first < 10 * slowness()  # quiet and with bytecode: 3 to 4 s
     with pytest.raises(MXNetError, match="is closed"):
         cluster.run(functions.pids)
 

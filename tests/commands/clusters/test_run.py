@@ -39,8 +39,8 @@ def test_a_run_is_over_when_all_have_returned_and_their_output_has_come() -> Non
 def test_the_cause_is_who_failed_by_itself() -> None:
     run = run_of(3)
     run.take(0, "error", ("JobError: rank 2 died", "", True))
-    run.take(2, "closed", ("control",))
     run.take(1, "error", ("ValueError: no data", "Traceback: here", False))
+    run.take(2, "closed", ("control",))
     error = RankError(run.failures, "What now.")
     assert error.rank == 1
     assert str(error).splitlines() == [
@@ -58,6 +58,14 @@ def test_the_cause_is_who_failed_by_itself() -> None:
         for stream in ("out", "err"):
             run.take(rank, "closed", (stream,))
     assert run.over
+
+
+def test_a_rank_that_died_is_the_cause_also_if_others_were_heard_of_first() -> None:
+    run = run_of()
+    run.take(0, "error", ("JobError: rank 0 stops: rank 1 died", "here", True))
+    run.take(1, "closed", ("control",))
+    assert run.died
+    assert RankError(run.failures).rank == 1
 
 
 def test_bars_show_each_rank_and_their_text_stays_the_same() -> None:
