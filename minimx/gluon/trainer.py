@@ -309,13 +309,25 @@ class Trainer:
         if self._params_to_init:
             self._init_params()
 
+    def change_store(self, kvstore: Any, update_on_kvstore: bool | None = None) -> None:
+        """Sum in another store from the next step on, with the optimizer's states.
+
+        Both arguments are those of the constructor; MXNET_UPDATE_ON_KVSTORE is read
+        anew. MXNet has no such method.
+        """
+        if isinstance(kvstore, str):
+            self._compress(create(kvstore))
+        self._kvstore_params = {"given": kvstore, "wanted": update_on_kvstore}
+        self._move(self._devices)
+
     def _move(self, devices: list[Context]) -> None:
-        """Make updaters and store for new devices, with the states of the first."""
+        """Make updaters and store for devices, with the states of the first."""
         old = next(iter(self._stateful_updaters()), None)
         content = None if old is None else old.get_states()
         self._reset_kvstore()
         self._devices = devices
         self._updaters = [opt.get_updater(self._optimizer) for _ in devices]
+        self._optimizer._share_counts(len(devices))
         self._init_kvstore()
         for updater in self._stateful_updaters() if content is not None else []:
             updater.set_states(content)
@@ -417,6 +429,7 @@ class Trainer:
         self._prepare()
         for updater in self._stateful_updaters() or [opt.get_updater(self._optimizer)]:
             updater.set_states(content)
+        self._optimizer._share_counts(len(self._devices))
 
 
 def _as_list(params: Any) -> list[Parameter]:

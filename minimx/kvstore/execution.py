@@ -7,6 +7,7 @@ run at the same time is for the engine to find out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import minimx.nd as nd
 from minimx.core import engine
@@ -16,6 +17,9 @@ from minimx.core.knobs import knobs
 from minimx.core.ops.spec import Cost
 from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan
 from minimx.kvstore.policy import threads_of_sum
+
+#: Bytes from which on copies of a value are too many for any cache.
+CACHE: Final = 1 << 25
 
 
 def reduce(plan: Plan, values: Sequence[NDArray]) -> dict[Piece, NDArray]:
@@ -105,6 +109,44 @@ def overwrite(target: NDArray, value: NDArray) -> None:
         target[:] = value.as_in_context(target.context)
 
 
+def overwrite_all(targets: Sequence[NDArray], value: NDArray) -> None:
+    """Copy a value into arrays of its shape and type, those on the host at once."""
+    together = [one for one in targets if _readable_on_host(one) and one is not value]
+    chunks = {one.chunk for one in together}
+    if (
+        len(chunks) < max(len(together), 2)
+        or value.chunk in chunks
+        or not _readable_on_host(value)
+        or len(together) * value.spec.nbytes < CACHE
+    ):
+        together = []
+    for one in targets:
+        if not any(one is other for other in together):
+            overwrite(one, value)
+    if together:
+        _copy_on_host(value, together)
+
+
+def _copy_on_host(value: NDArray, targets: Sequence[NDArray]) -> None:
+    from minimx.kvstore import copies  # imports numba
+
+    def run() -> None:
+        copies.copy_to_all(value.view(), [one.view() for one in targets], _most(value))
+
+    cost = Cost(0, (len(targets) + 1) * value.spec.nbytes)
+    writes = [one.chunk for one in targets]
+    engine.push(run, cpu(), [value.chunk], writes, "KVStoreBroadcast", cost=cost)
+
+
+def _most(array: NDArray) -> int:
+    """How many threads may work on an array on the host."""
+    return threads_of_sum(
+        array.size,
+        int(knobs.MXNET_KVSTORE_BIGARRAY_BOUND),
+        int(knobs.MXNET_KVSTORE_REDUCTION_NTHREADS),
+    )
+
+
 def add(arrays: Sequence[NDArray], on_host: bool) -> NDArray:
     """The sum of arrays of one device, or readable on the host, in their order.
 
@@ -127,11 +169,7 @@ def _add_on_host(arrays: Sequence[NDArray]) -> NDArray:
     from minimx.kvstore import sums  # imports numba
 
     first = arrays[0]
-    most = threads_of_sum(
-        first.size,
-        int(knobs.MXNET_KVSTORE_BIGARRAY_BOUND),
-        int(knobs.MXNET_KVSTORE_REDUCTION_NTHREADS),
-    )
+    most = _most(first)
     out = nd.empty(first.shape, ctx=cpu(), dtype=first.dtype)
 
     def run() -> None:

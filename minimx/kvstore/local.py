@@ -38,6 +38,7 @@ from minimx.kvstore.execution import (
     device_of,
     gathered,
     overwrite,
+    overwrite_all,
     part,
     reduce,
 )
@@ -215,8 +216,8 @@ class KVStore(OneWorkerStore):
     def _send(self, key: Key, outs: list[NDArray]) -> None:
         """Copy the value of a key into arrays, over trees where sums came over them."""
         if not (outs and ON_DEVICES[self._kind] and self._takes_trees(outs)):
-            for target in outs:
-                overwrite(target, self._value(key))
+            if outs:
+                overwrite_all(outs, self._value(key))
             return
         plan = self._plan(key, outs)
         devices, pieces = self._pieces.get(key, ([], {}))

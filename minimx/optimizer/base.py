@@ -228,6 +228,14 @@ class Optimizer:
         counts = self._all_index_update_counts.setdefault(device_id, {})
         self._index_update_count = counts
 
+    def _share_counts(self, devices: int) -> None:
+        """Let so many devices go on from the counts of the one that counted last."""
+        counts = self._index_update_count
+        self._all_index_update_counts = {
+            device: dict(counts) for device in range(max(devices, 1))
+        }
+        self._set_current_context(0)
+
     def _update_count(self, index: Index | Sequence[Index]) -> None:
         """Note that weights are updated once more."""
         many = isinstance(index, (list, tuple))

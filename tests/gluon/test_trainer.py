@@ -437,6 +437,36 @@ def test_momentum_in_the_store_moves_with_the_network() -> None:
     )
 
 
+@pytest.mark.parametrize("on_store", [True, False])
+def test_devices_and_stores_may_change_between_steps(on_store: bool) -> None:
+    """Adam divides by what its count of steps says, so every device needs the count."""
+    net, still = dense(), dense()
+    moving = gluon.Trainer(
+        net.collect_params(), "adam", kvstore="local", update_on_kvstore=on_store
+    )
+    staying = gluon.Trainer(still.collect_params(), "adam")
+    devices = [cpu(0)]
+    for step in range(6):
+        if step == 2:
+            devices = [cpu(0), cpu(1)]
+            net.reset_ctx(devices)
+        if step == 4:
+            moving.change_store("device", update_on_kvstore=not on_store)
+        for ctx in devices:
+            backward(net, ctx=ctx)
+        backward(still)
+        moving.step(len(devices))
+        staying.step(1)
+    assert (moving._kvstore.type, moving._update_on_kvstore) == ("device", not on_store)
+    for ctx in devices:
+        np.testing.assert_allclose(
+            net.weight.data(ctx).asnumpy(), still.weight.data().asnumpy(), rtol=1e-6
+        )
+    with pytest.raises(ArgumentError, match="no store called"):
+        moving.change_store("nothing")
+    assert moving._kvstore.type == "device"
+
+
 def test_rows_of_a_table_live_in_the_store(tmp_path: Path) -> None:
     params = gluon.ParameterDict()
     table = params.get("t", shape=(4, 2), stype="row_sparse", grad_stype="row_sparse")

@@ -23,6 +23,7 @@ from minimx.core.graph.memory.workspaces import workspaces
 from minimx.core.kernels import threads
 from minimx.core.knobs import knobs
 from minimx.fast import pinning, tuning
+from minimx.kvstore import sums
 from minimx.profiler.session import profiler
 from minimx_widgets import Lab
 from minimx_widgets.lab.reach import about_graphs, reason
@@ -35,8 +36,8 @@ Look = Callable[["Bench"], Any]
 class Bench:
     """The lab, paused between two steps, and ways to look at it."""
 
-    def __init__(self) -> None:
-        self.lab = Lab("lenet", pictures(512, side=28), batch_size=64)
+    def __init__(self, **settings: Any) -> None:
+        self.lab = Lab("lenet", pictures(512, side=28), batch_size=64, **settings)
         self.printed = ""
         self.steps(4)
 
@@ -87,6 +88,51 @@ class Bench:
         self.fit.predict(images).wait_to_read()
         mx.nd.waitall()
         return self.lab.record.rows("ops") - before
+
+
+def sent(bench: Bench) -> Any:
+    """Which devices sent which how much in two steps that trained."""
+    bench.steps(1)
+    before = bench.lab.record.rows("comm")
+    bench.steps(2)
+    record = bench.lab.record
+    rows = record.comm()[before:]
+    rows = rows[[phase == "update" for phase in record.texts(rows["phase"])]]
+    pairs = zip(record.texts(rows["src"]), record.texts(rows["dst"]), strict=True)
+    return sorted(zip(pairs, rows["nbytes"].tolist(), strict=True))
+
+
+def updates(bench: Bench) -> Any:
+    """How many weights two steps update; a turn acts at the first after it."""
+    bench.steps(1)
+    before = bench.lab.record.rows("ops")
+    bench.steps(2)
+    names = bench.lab.record.texts(bench.lab.record.ops()["name"][before:])
+    return sum("adam" in name for name in names)
+
+
+def adders(bench: Bench) -> Any:
+    """How many threads at most added gradients on the host."""
+    seen = []
+    original = sums.add
+
+    def add(arrays: Any, out: Any, most: int) -> None:
+        seen.append(most)
+        original(arrays, out, most)
+
+    sums.add = add
+    try:
+        bench.steps(1)
+    finally:
+        sums.add = original
+    return max(seen)
+
+
+def many_urgent(bench: Bench) -> Any:
+    """Whether more than one worker did the urgent work of the CPU."""
+    bench.steps(1)  # what was pushed before a turn is done
+    lanes = [*bench.lanes(), *bench.lanes()]
+    return len({lane for lane in lanes if "priority" in lane}) > 1
 
 
 def pushes(bench: Bench) -> Any:
@@ -232,6 +278,45 @@ TRIALS: dict[str, Trial] = {
 }
 
 
+#: What knobs of stores move between several devices, by the settings of the lab.
+ON_THE_HOST = {"device": "cpu(0)", "devices": 2, "store": "local"}
+ON_GPUS = {"device": "gpu(0)", "devices": 4, "store": "device"}
+TREES = {"MXNET_KVSTORE_USETREE": "1", "MINIMX_SIM_LINKS": "mesh"}
+CUT = {**TREES, "MXNET_KVSTORE_TREE_ARRAY_BOUND": "1000"}
+BETWEEN_DEVICES: list[tuple[dict[str, Any], dict[str, str], str, Trial]] = [
+    (ON_GPUS, {}, "MXNET_KVSTORE_USETREE", Trial(("1",), sent, "copies")),
+    (ON_GPUS, {}, "MXNET_ENABLE_GPU_P2P", Trial(("0",), sent, "copies")),
+    (ON_GPUS, {}, "MXNET_UPDATE_ON_KVSTORE", Trial(("0",), updates, "updates")),
+    (
+        ON_GPUS, {"MXNET_UPDATE_ON_KVSTORE": "0"}, "MXNET_KVSTORE_REDUCE_BUCKET_SIZE",
+        Trial(("2048",), sent, "copies"),
+    ),
+    (ON_GPUS, TREES, "MINIMX_SIM_LINKS", Trial(("pcie",), sent, "copies")),
+    (
+        ON_GPUS, CUT, "MXNET_KVSTORE_TREE_ARRAY_BOUND",
+        Trial(("100000000",), sent, "copies"),
+    ),
+    (
+        ON_GPUS, CUT, "MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY",
+        Trial(("0.1", "1.0", "0.0"), sent, "copies"),
+    ),
+    (ON_GPUS, CUT, "MXNET_KVSTORE_TREE_BACKTRACK", Trial(("1",), sent, "copies")),
+    (ON_GPUS, CUT, "MXNET_KVSTORE_LOGTREE", Trial(("1",), says, "lines printed")),
+    (
+        ON_THE_HOST, {"MXNET_KVSTORE_BIGARRAY_BOUND": "1000"},
+        "MXNET_KVSTORE_REDUCTION_NTHREADS", Trial(("2",), adders, "threads"),
+    ),
+    (
+        ON_THE_HOST, {"MXNET_KVSTORE_BIGARRAY_BOUND": "1000"},
+        "MXNET_KVSTORE_BIGARRAY_BOUND", Trial(("100000",), adders, "threads"),
+    ),
+    (
+        ON_THE_HOST, {}, "MXNET_CPU_PRIORITY_NTHREADS",
+        Trial(("1",), many_urgent, "several workers for urgent work"),
+    ),
+]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Finding:
     """What became of a knob: what moved from where to where and back, or why not."""
@@ -260,12 +345,12 @@ class Finding:
         return f"| `{self.name}` | {scope} | {said} |"
 
 
-def tried(bench: Bench, name: str) -> Finding:
+def tried(bench: Bench, name: str, trial: Trial | None = None) -> Finding:
     """Turn one knob and back. What cannot act is turned as well if that is harmless."""
     why_not = reason(name, bench.lab.situation)
     if why_not:
         return Finding(name, why_not)
-    trial = TRIALS[name]
+    trial = trial or TRIALS[name]
     before = trial.look(bench)
     found = Finding(name, "", trial.what)
     for value in trial.values:
@@ -292,6 +377,23 @@ def every() -> list[Finding]:
             bench.lab.close()
         finally:
             os.chdir(folder)
+    return found
+
+
+def every_between_devices() -> list[Finding]:
+    """All knobs of stores, each in a lab of several devices in which it can act."""
+    found: list[Finding] = []
+    benches: dict[str, Bench] = {}
+    for settings, others, name, trial in BETWEEN_DEVICES:
+        key = str(settings)
+        if key not in benches:
+            for bench in benches.values():
+                bench.lab.pause()
+            benches[key] = Bench(**settings)
+        with knobs(**others):
+            found.append(tried(benches[key], name, trial))
+    for bench in benches.values():
+        bench.lab.close()
     return found
 
 

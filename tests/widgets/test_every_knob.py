@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from minimx.core.knobs import knobs
-from minimx_widgets.lab.reach import RULES, Situation, reason
+from minimx_widgets.lab.reach import RULES, reason
+from minimx_widgets.lab.situation import Situation
 from tests.widgets import every_knob
 
+ON_GPUS = Situation(device="gpu", devices=4, largest=65_536)
+ON_HOST = replace(ON_GPUS, store="local")
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
 
@@ -20,6 +25,12 @@ def test_in_the_default_run_each_acts_and_comes_back_or_says_why_it_cannot() -> 
     five = {"MXNET_ENGINE_TYPE", "MXNET_CPU_MEM_POOL_TYPE", "MXNET_EXEC_ENABLE_INPLACE"}
     assert five | {"MXNET_BACKWARD_DO_MIRROR"} <= acting
     assert len(acting) >= 35
+
+
+def test_between_devices_the_knobs_of_stores_act() -> None:
+    found = every_knob.every_between_devices()
+    assert len(found) >= 12
+    assert [f for f in found if f.why_not or not f.moved] == []
 
 
 def test_the_rules_name_knobs_that_there_are() -> None:
@@ -55,6 +66,16 @@ def test_the_rules_name_knobs_that_there_are() -> None:
         ("MXNET_OPTIMIZER_AGGREGATION_SIZE", Situation(optimizer="sgd"), ""),
         ("MXNET_OPTIMIZER_AGGREGATION_SIZE", Situation(), "such as SGD"),
         ("MXNET_KVSTORE_USETREE", Situation(), "this run has one"),
+        ("MXNET_KVSTORE_USETREE", Situation(devices=2), "this run is on the CPU"),
+        ("MXNET_KVSTORE_USETREE", ON_HOST, "the store local adds on the host"),
+        ("MXNET_KVSTORE_USETREE", ON_GPUS, ""),
+        ("MXNET_KVSTORE_TREE_ARRAY_BOUND", ON_GPUS, "MXNET_KVSTORE_USETREE=1"),
+        ("MXNET_KVSTORE_REDUCTION_NTHREADS", ON_GPUS, "adds on the devices"),
+        ("MXNET_KVSTORE_REDUCTION_NTHREADS", ON_HOST, "this network has none"),
+        ("MXNET_KVSTORE_REDUCE_BUCKET_SIZE", ON_GPUS, "MXNET_UPDATE_ON_KVSTORE=0"),
+        ("MXNET_KVSTORE_REDUCE_BUCKET_SIZE", replace(ON_GPUS, scaled=True), ""),
+        ("MXNET_UPDATE_ON_KVSTORE", ON_GPUS, ""),
+        ("MXNET_UPDATE_ON_KVSTORE", replace(ON_GPUS, scaled=True), "loss is scaled"),
         ("MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE", Situation(), "not built yet"),
         ("MXNET_CPU_MEM_POOL_RESERVE", Situation(free=3.0), ""),
         ("MXNET_ONEDNN_ENABLED", Situation(), "oneDNN"),

@@ -7,12 +7,21 @@
 The plans are those of the stores (`minimx.kvstore.planners`); only the arrays are
 missing. Time is virtual: the same question has the same answer, on any machine.
 
-What is not exact yet: the presets are plausible constants, compared with no measured
-job. Over 16 workers, equal workers count as one group; that is exact on equal links for
-stores that send in order. On a mesh of unequal links it was up to 4 % off, p3 12 %, and
-`tree` two thirds (it is modelled by its slowest link): `full=True` simulates them all.
+How exact it is: on a machine that `measure.measure_machine` measured, `ring` stands for
+minimx's `dist_sync`, which adds by MPI's collectives and updates on every rank. How far
+its steps are from real ones, of three networks on 1, 2 and 4 ranks, is printed by
+`python -m tests.benchmarks.kvstore`; it was not run yet while a machine did nothing
+else. The presets are plausible constants, compared with no measured job.
+
+Over 16 workers, equal workers count as one group, in machines of several workers those
+of each machine. That is exact on equal links for stores that send in order. On a mesh of
+unequal links it was up to 5 % off for up to 128 workers; beyond 16 machines their shared
+wires are not all followed, and `dist_sync` was up to 40 % off, `dist_async` 60 %:
+`full=True` simulates all workers.
 
     cluster     places, links, and presets
+    measure     this machine as a cluster, measured by processes that run `ranks`
+    sharing     ranks that share the cores of one machine
     workload    layers: sizes and compute times
     settings    the stores and their knobs
     events      when copies and sums start and end

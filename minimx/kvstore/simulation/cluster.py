@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from minimx.core.drivers import links
 from minimx.core.errors import ArgumentError
 from minimx.kvstore.planners.steps import HOST
@@ -71,6 +73,13 @@ class Cluster:
     of a server, reads and writes while it adds. slow: factors (from 1) for the compute
     times of single workers; slow_every, slowdown: the same for each so-manyth worker.
     changed: links by name that differ; None is a link that is cut.
+
+    Where workers are processes of one machine (`measure.measure_machine`): cores: how
+    many they share; 0: each computes on its own. together: how many times as long
+    computing takes while all cores compute. update: seconds and bytes per second of the
+    operations that update and copy a key. collectives: the same of a sum over so many
+    ranks as the stores run it, instead of a ring of single copies. measured: whether
+    the figures are.
     """
 
     name: str
@@ -86,6 +95,11 @@ class Cluster:
     slow_every: int = 0
     slowdown: float = 1.0
     changed: Mapping[str, Link | None] = field(default_factory=dict)
+    cores: int = 0
+    together: float = 1.0
+    update: Link | None = None
+    collectives: Mapping[int, Link] = field(default_factory=dict)
+    measured: bool = False
 
     @classmethod
     def pcie(cls) -> Cluster:
@@ -172,6 +186,38 @@ class Cluster:
         """Bytes per second of one thread that adds at a place."""
         return self.memory if place >= 0 else self.host_memory
 
+    def collective(self, ranks: int) -> Link | None:
+        """What a sum over so many ranks takes, if such sums were measured.
+
+        Between two measured numbers of ranks: on the line between them. Above: in
+        proportion, as ranks that share cores take turns.
+        """
+        if not self.collectives:
+            return None
+        known = sorted(self.collectives)
+        given = [self.collectives[one] for one in known]
+        most = max(ranks / known[-1], 1.0)
+        latency = np.interp(ranks, known, [one.latency for one in given]) * most
+        inverse = np.interp(ranks, known, [1 / one.bandwidth for one in given]) * most
+        return Link(float(latency), 1 / float(inverse))
+
+    def crowded(self, ranks: int) -> bool:
+        """Whether the ranks' two threads each, one for MPI, have to share cores."""
+        return bool(self.cores) and ranks > 1 and 2 * ranks > self.cores
+
+    def stretch(self, ranks: int) -> float:
+        """How many times as long ranks compute as one alone, as they share cores.
+
+        >>> wire = Link(0.0, 1e9)
+        >>> shared = Cluster("four cores", wire, wire, cores=4, together=1.6)
+        >>> [round(shared.stretch(ranks), 3) for ranks in (1, 2, 4, 8)]
+        [1.0, 1.2, 1.6, 3.2]
+        """
+        if not self.cores:
+            return 1.0
+        busy = (min(ranks, self.cores) - 1) / max(self.cores - 1, 1)
+        return max(ranks / self.cores, 1.0) * (1 + busy * (self.together - 1))
+
     def weight(self, a: int, b: int) -> int:
         """MXNet's weight of the link between two workers: 1, and more for NVLinks."""
         link = self._direct(a, b)
@@ -226,4 +272,23 @@ class Cluster:
         return Link(self.wire.latency, found.bandwidth)
 
     def __repr__(self) -> str:
-        return f"Cluster({self.name}, modelled)"
+        if not self.measured:
+            return f"Cluster({self.name}, modelled)"
+        lines = [
+            f"{self.cores} cores",
+            f"a thread adds {self.memory / 1e9:.3g} GB/s",
+            f"of {self.cores} {self.host_memory / 1e9:.3g} GB/s each",
+            f"{self.together:.3g} × as long for computing on all",
+        ]
+        if self.update is not None:
+            lines.append(f"update of a key {_said(self.update)}")
+        if self.collectives:
+            way = Link(2 * self.wire.latency, self.wire.bandwidth)
+            lines.append(f"message between ranks {_said(way)}")
+        for ranks, link in sorted(self.collectives.items()):
+            lines.append(f"sum over {ranks} ranks {_said(link)}")
+        return f"Cluster({self.name}, measured: {'; '.join(lines)})"
+
+
+def _said(link: Link) -> str:
+    return f"{link.latency * 1e6:.3g} µs + {link.bandwidth / 1e9:.3g} GB/s"

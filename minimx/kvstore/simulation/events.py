@@ -71,6 +71,7 @@ class Program:
 
     works: list[Work] = field(default_factory=list)
     nbytes: Counter[str] = field(default_factory=Counter)
+    _ways: dict[int, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
 
     def copy(
         self,
@@ -86,8 +87,7 @@ class Program:
         priority: int = 0,
     ) -> int:
         """Add a copy; returns its position. routes: of the first and the last."""
-        first = tuple(name for name, _ in routes[0])
-        last = tuple(name for name, _ in routes[1])
+        first, last = self._names(routes[0]), self._names(routes[1])
         for name in {*first, *last}:
             shared = name in first and name in last
             self.nbytes[name] += nbytes * (count if shared else 1)
@@ -118,6 +118,13 @@ class Program:
                 *(count, after, each, release, priority),
             )
         )
+
+    def _names(self, route: Route) -> tuple[str, ...]:
+        """The links of a route by name. Routes are made once and taken many times."""
+        known = self._ways.get(id(route))
+        if known is None:  # the route is kept, so that the id stays its own
+            known = self._ways[id(route)] = route, tuple(name for name, _ in route)
+        return known[1]
 
     def _add(self, work: Work) -> int:
         for before in work.after:
@@ -177,7 +184,7 @@ class _Loop:
         ]
         heapq.heapify(self._events)
         self._queues: defaultdict[str, list[Head]] = defaultdict(list)
-        self._busy: Counter[str] = Counter()
+        self._busy: set[str] = set()
         self._until: defaultdict[str, float] = defaultdict(float)  # of the last's links
         # Heads of queues that wait for a resource, by that resource.
         self._waiting: defaultdict[str, list[Head]] = defaultdict(list)
@@ -203,7 +210,7 @@ class _Loop:
         arrived: set[str],
     ) -> None:
         """One event; note resources that are free and queues that have new work."""
-        self._busy.subtract(names)
+        self._busy.difference_update(names)
         freed.update(names)
         if what == READY:
             work = self._works[k]
@@ -234,7 +241,8 @@ class _Loop:
             queue = self._queues[head[3]]
             if queue and queue[0] == head:  # it neither started nor was overtaken
                 self._try(now, head)
-            if resource and not self._busy[resource] and self._waiting[resource]:
+            free = resource and resource not in self._busy
+            if free and self._waiting[resource]:
                 following = heapq.heappop(self._waiting[resource])
                 heapq.heappush(candidates, (following, resource))
 
@@ -243,7 +251,7 @@ class _Loop:
         _, _, k, name = head
         work = self._works[k]
         for one in work.first:
-            if self._busy[one]:
+            if one in self._busy:
                 heapq.heappush(self._waiting[one], head)
                 return
         queue = self._queues[name]

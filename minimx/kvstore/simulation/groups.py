@@ -8,9 +8,12 @@ follow each other at the place where they meet.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from minimx.kvstore.simulation.cluster import Cluster, Route, name_of
+
+#: So many machines are followed one by one.
+MOST_MACHINES: Final = 16
 
 
 class Group(NamedTuple):
@@ -44,8 +47,9 @@ def groups_of(
 
     special: workers that hold something for others and stay alone; None: all of them.
     So does the machine of such a worker, where there are several, and each worker with
-    a link of its own. The wire that other machines share is followed for one of their
-    workers, which is right while the place where copies meet is the bottleneck.
+    a link of its own. Other workers of one machine are a group; those of all machines
+    where there are more than MOST_MACHINES. Then their wire to the network is followed
+    for one worker, which is right while the place where copies meet is the bottleneck.
     """
     if special is None:
         special = range(workers)
@@ -55,11 +59,13 @@ def groups_of(
         ]
         special = {*special, *changed}
     busy = {cluster.machine_of(one) for one in special} if cluster.machine else set()
+    apart = bool(cluster.machine) and workers <= MOST_MACHINES * cluster.machine
     alike: dict[object, list[int]] = {}
     for one in range(workers):
         machine = cluster.machine_of(one)
         single = one in special or machine in busy
-        kind = (one, 0.0) if single else (-1, cluster.factor(one))
+        others = -1 - machine if apart else -1
+        kind = (one, 0.0) if single else (others, cluster.factor(one))
         alike.setdefault(kind, []).append(one)
     found = {}
     for members in alike.values():

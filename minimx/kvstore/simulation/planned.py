@@ -11,7 +11,13 @@ from minimx.kvstore.planners import flat, ring, tree
 from minimx.kvstore.planners.steps import HOST, WHOLE, Copy, Piece, Plan, Step, slices
 from minimx.kvstore.planners.trees import Tree, all_trees, link_weights
 from minimx.kvstore.policy import threads_of_sum
-from minimx.kvstore.simulation.cluster import Cluster, Route, copy_seconds, name_of
+from minimx.kvstore.simulation.cluster import (
+    Cluster,
+    Link,
+    Route,
+    copy_seconds,
+    name_of,
+)
 from minimx.kvstore.simulation.events import Program, Times, in_order
 from minimx.kvstore.simulation.groups import Group, alone, groups_of, routes
 from minimx.kvstore.simulation.settings import Settings
@@ -37,11 +43,14 @@ def sum_seconds(
         elements = nbytes // itemsize
         bound, most = knob.bigarray_bound, knob.reduction_nthreads
         threads = threads_of_sum(elements, bound, most)
+        threads = min(threads, cluster.cores or threads)
     return (arrays + 1) * nbytes / (cluster.memory_of(place) * threads)
 
 
 def update_seconds(cluster: Cluster, place: int, nbytes: int) -> float:
     """How long a place takes to update a weight of `nbytes`."""
+    if place >= 0 and cluster.update is not None:
+        return cluster.update.latency + nbytes / cluster.update.bandwidth
     return UPDATE_TOUCHES * nbytes / cluster.memory_of(place)
 
 
@@ -137,6 +146,8 @@ class Builder:
     ) -> int:
         assert isinstance(step, Copy)
         source, target = self.group(step.source), self.group(step.target)
+        if kind == "push":
+            nbytes = self.knobs.pushed(nbytes, layer.itemsize)
         return self.program.copy(
             kind,
             layer.name,
@@ -185,8 +196,8 @@ class Collective:
 
     A key begins when it is ready everywhere and the key before is done, as with the
     collectives of NCCL and MPI on one stream, so the work of a key depends on its size
-    only. Folded, it takes as long as so many rounds over the slowest link: exact for
-    rings and whole trees over equal links. Above `MOST_SEARCHED` workers trees are
+    only. Folded, each round takes as long as over its slowest link: exact for rings and
+    whole trees over equal links. Above `MOST_SEARCHED` workers trees are
     regular instead of searched for.
     """
 
@@ -203,6 +214,8 @@ class Collective:
         """The work of one key from time 0."""
         if self._store == "ring":  # MPI and NCCL cut anywhere, not between rows
             layer = layer._replace(rows=0)
+            if (link := self._cluster.collective(self._workers)) is not None:
+                return self._as_measured(layer, link)
         rows, bound = layer.rows or layer.elements, self._knobs.tree_array_bound
         cut = self._store == "ring"
         cut = cut or tree.is_sliced(rows, layer.elements, self._workers, bound)
@@ -216,6 +229,13 @@ class Collective:
             else:
                 self._known[key] = self._steps(layer, rows)
         return self._known[key]
+
+    def _as_measured(self, layer: Layer, link: Link) -> tuple[Program, list[Times]]:
+        """The work of one key where a sum over all ranks was measured as a whole."""
+        everyone, program = f"{self._workers} workers", Program()
+        way = ((f"sum over {self._workers} ranks", link),)
+        program.copy("reduce", layer.name, everyone, (way, way), layer.nbytes)
+        return program, in_order(program.works)
 
     @property
     def loads(self) -> dict[str, int]:
@@ -255,13 +275,29 @@ class Collective:
         return [route(*pair) for pair in pairs] + [route(b, a) for a, b in pairs]
 
     @cached_property
-    def _distinct(self) -> dict[bool, list[Route]]:
-        """A route of each speed, around the ring and over the tree."""
-        found: dict[bool, list[Route]] = {}
-        for around in (False, True):
-            by_speed = {tuple(x for _, x in way): way for way in self._ways(around)}
-            found[around] = list(by_speed.values())
-        return found
+    def _hops(self) -> dict[bool, list[list[Route]]]:
+        """Routes of each speed that copies take at once, hop by hop.
+
+        Around the ring all hops are alike; in the tree there is one for each level,
+        from the leaves up.
+        """
+        n, route = self._workers, self._cluster.route
+        levels = [
+            [
+                route(b, a)
+                for a, b in zip(level[::2], level[1::2], strict=True)
+                if a != b
+            ]
+            for level in regular_tree(n).levels[1:]
+        ]
+        found = {True: [self._ways(around=True)], False: levels[::-1]}
+        return {
+            around: [
+                list({tuple(x for _, x in way): way for way in ways}.values())
+                for ways in hops
+            ]
+            for around, hops in found.items()
+        }
 
     def _rounds(
         self, layer: Layer, rows: int, cut: bool
@@ -272,18 +308,25 @@ class Collective:
         """
         n = self._workers
         largest = max(b - a for a, b in slices(rows, n)) if cut else rows
-        rounds = n - 1 if cut else (n - 1).bit_length()
         nbytes, name = layer.nbytes * largest // rows, layer.name
         program = Program()
         everyone = f"{n} workers"
-        way = (max(self._distinct[cut], key=lambda way: copy_seconds(way, nbytes)),) * 2
-        push = program.copy("push", name, everyone, way, nbytes, rounds)
+        count = n - 1 if cut else 1
+        ways = [
+            (max(hop, key=lambda way: copy_seconds(way, nbytes)),) * 2
+            for hop in self._hops[cut]
+        ]
         adds = sum_seconds(self._cluster, 0, nbytes, 2, layer.itemsize, self._knobs)
-        done = program.sum(name, everyone, adds, (push,), rounds)
+        done: tuple[int, ...] = ()
+        for way in ways:
+            push = program.copy("push", name, everyone, way, nbytes, count, done)
+            done = (program.sum(name, everyone, adds, (push,), count),)
         if self._on_store:
             update = update_seconds(self._cluster, 0, nbytes)
-            done = program.sum(name, everyone, update, (done,))
-        program.copy("pull", name, everyone, way, nbytes, rounds, (done,))
+            done = (program.sum(name, everyone, update, done),)
+        for way in reversed(ways):
+            pull = program.copy("pull", name, everyone, way, nbytes, count, done)
+            done = (pull,)
         program.nbytes.clear()  # see `loads`
         return program, in_order(program.works)
 

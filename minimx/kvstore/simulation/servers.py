@@ -115,7 +115,10 @@ class Servers:
         priority: int,
     ) -> int:
         """Copies between a group and a server."""
-        ends = (group, alone(home)) if kind == "push" else (alone(home), group)
+        ends = alone(home), group
+        if kind == "push":
+            ends = group, alone(home)
+            nbytes = self._knobs.pushed(nbytes, layer.itemsize)
         return self.program.copy(
             *(kind, layer.name, group.name, self._routes(*ends), nbytes),
             *(group.size, after, self._store == "dist_async"),

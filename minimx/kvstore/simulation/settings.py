@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.kvstore.compression import NUMBERS_IN_A_WORD, packed_bytes
 
 #: Stores by their names, and those that are simulated alike.
 STORES = {
@@ -20,6 +21,8 @@ STORES = {
     "p3": "p3",
     "dist_p3": "p3",
 }
+#: Stores to whose home or servers gradients may go in few bits.
+COMPRESSED = ("device", "dist_sync", "dist_async")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Settings:
     KiB; 0: each key travels alone. reduction_nthreads: threads of a sum on the host or
     on a server. update_on_kvstore: whether the optimizer runs where gradients meet;
     `ring` and `p3` run it on the workers, `dist_async` on the servers in any case.
+    compression: 1bit or 2bit; what is pushed has so many bits for each number.
     """
 
     bigarray_bound: int = 1_000_000
@@ -38,6 +42,13 @@ class Settings:
     reduce_bucket_size: int = 0
     reduction_nthreads: int = 4
     update_on_kvstore: bool = True
+    compression: str = ""
+
+    def pushed(self, nbytes: int, itemsize: int) -> int:
+        """The bytes that travel for a gradient of `nbytes`, or a part of one."""
+        if not self.compression:
+            return nbytes
+        return packed_bytes(self.compression, nbytes // itemsize)
 
     def updates_on_store(self, store: str) -> bool:
         """Whether the optimizer runs in the store."""
@@ -46,7 +57,7 @@ class Settings:
         return store == "dist_async" or self.update_on_kvstore
 
 
-def settings_of(knobs: dict[str, Any]) -> Settings:
+def settings_of(knobs: dict[str, Any], store: str) -> Settings:
     """The settings from keyword arguments; `ArgumentError` for names or values."""
     known = [one.name for one in fields(Settings)]
     for name, value in knobs.items():
@@ -55,8 +66,15 @@ def settings_of(knobs: dict[str, Any]) -> Settings:
                 f"the simulation has no knob {name!r}; it has {', '.join(known)}."
                 + did_you_mean(name, known)
             )
-        if int(value) < (1 if name not in _MAY_BE_ZERO else 0):
+        if name == "compression":
+            if value not in ("", *NUMBERS_IN_A_WORD):
+                raise ArgumentError(f"compression is '1bit' or '2bit', not {value!r}.")
+        elif int(value) < (1 if name not in _MAY_BE_ZERO else 0):
             raise ArgumentError(f"{name}={value}: give a whole number from 1 on.")
+    if knobs.get("compression") and store not in COMPRESSED:
+        raise ArgumentError(
+            f"the store {store!r} is not simulated with compression; {COMPRESSED} are."
+        )
     return Settings(**knobs)
 
 

@@ -34,6 +34,7 @@ from minimx.kvstore.simulation.prediction import (
 )
 from minimx.kvstore.simulation.servers import Servers
 from minimx.kvstore.simulation.settings import Settings, settings_of, store_of
+from minimx.kvstore.simulation.sharing import taking_turns
 from minimx.kvstore.simulation.workload import Layer, Workload
 
 #: More than MOST_SEARCHED workers are taken together where they do the same.
@@ -83,7 +84,8 @@ def simulate(
     Prediction(ring, 4 workers, modelled: step 8.44 ms, 0% of communication hidden, \
 efficiency 36%)
     """
-    kind, settings = store_of(store), settings_of(knobs)
+    kind = store_of(store)
+    settings = settings_of(knobs, kind)
     count = min(workers, MOST_SERVERS) if servers is None else servers
     if workers < 1 or count < 1:
         raise ArgumentError(
@@ -91,7 +93,10 @@ efficiency 36%)
             f"{count}."
         )
     alone = workers <= MOST_ALONE if full is None else full
-    step = Step(workload, cluster, kind, workers, settings, alone)
+    single = Step(workload, cluster, kind, 1, settings, alone).computed(1.0)
+    if cluster.cores:
+        workload, cluster = taking_turns(workload, cluster, workers)
+    step = Step(workload, cluster, kind, workers, settings, alone, single)
     if priorities is not None:
         step.order(priorities)
     if not needs_store(store, workers) and kind != "p3":
@@ -137,9 +142,11 @@ class Step:
         workers: int,
         settings: Settings,
         full: bool,
+        single: float = 0.0,
     ) -> None:
         self._layers, self._cluster, self._store = workload.layers, cluster, store
         self._workers, self._settings, self._full = workers, settings, full
+        self._single = single
         self._on_store = settings.updates_on_store(store)
         self._keys = list(_keys(self._layers, store, settings.reduce_bucket_size))
         self._homes: dict[Any, int] = {}
@@ -211,7 +218,10 @@ class Step:
 
     def _ready(self, key: Key) -> dict[Group, float]:
         """When each group has all gradients of a key."""
-        passed = sum(layer.backward for layer in self._layers[: key.layers[-1] + 1])
+        last = key.layers[-1]
+        if self._cluster.crowded(self._workers):  # then computing and MPI take turns
+            last = len(self._layers) - 1
+        passed = sum(layer.backward for layer in self._layers[: last + 1])
         return {group: passed * group.factor for group in self._groups}
 
     def _timed(
@@ -244,13 +254,12 @@ class Step:
             step = self._workers / rate
         else:
             step = max(ends.values())
-        single = self._computed(1.0)
         return Prediction(
             store=self._store,
             workers=self._workers,
             step_seconds=step,
-            compute_seconds=max(self._computed(one.factor) for one in self._groups),
-            single_seconds=single,
+            compute_seconds=max(self.computed(one.factor) for one in self._groups),
+            single_seconds=self._single,
             communication_seconds=union_seconds((t.start, t.end) for t in shared.times),
             nbytes=dict(shared.program.nbytes),
             busy={name: busy[name] for name in shared.program.nbytes},
@@ -258,7 +267,7 @@ class Step:
             lanes=tuple(lanes),
         )
 
-    def _computed(self, factor: float) -> float:
+    def computed(self, factor: float) -> float:
         """Seconds that a worker computes in a step."""
         layers = self._layers
         return factor * sum(one.forward + one.backward for one in layers) + sum(

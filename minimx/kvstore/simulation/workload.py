@@ -39,9 +39,14 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """A step of training: its layers in backward order, the last of the net first."""
+    """A step of training: its layers in backward order, the last of the net first.
+
+    dispatch: processor seconds of a step outside of operations, that is of Python.
+    They pass beside the operations, unless ranks have to share cores.
+    """
 
     layers: tuple[Layer, ...]
+    dispatch: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the table."""
@@ -72,14 +77,18 @@ class Workload:
         )
 
     @classmethod
-    def from_record(cls, record: Any, net: Any, steps: int = 1) -> Workload:
+    def from_record(
+        cls, record: Any, net: Any, steps: int = 1, processor: float = 0.0
+    ) -> Workload:
         """Layers and times from a record of training.
 
         record: a `Record` of `steps` whole steps on one device; of several devices the
         busiest counts. net: the block that was trained. The time of operations outside
         layers with parameters goes to the layer that waits for them; that of a fused or
-        hybridized graph, which tells no layers, is shared out by elements. Raises
-        `ArgumentError` where nothing of a backward pass was recorded.
+        hybridized graph, which tells no layers, is shared out by elements. processor:
+        processor seconds of a step (`time.process_time`); what is more than its
+        operations take is `dispatch`. 0: not known. Raises `ArgumentError` where
+        nothing of a backward pass was recorded.
         """
         parameters = [
             one for one in net.collect_params().values() if one.grad_req != "null"
@@ -109,7 +118,8 @@ class Workload:
             )
             for k, one in enumerate(parameters)
         ]
-        return cls(tuple(reversed(layers)))
+        operations = sum(row.seconds for row in rows) / steps
+        return cls(tuple(reversed(layers)), max(processor - operations, 0.0))
 
 
 class _Row(NamedTuple):

@@ -191,6 +191,29 @@ class Program:
         executor = y.bind(self.mx.cpu(), {"x": x}, grad_req="null")
         return self.repeat(lambda: executor.forward(is_train=False))
 
+    def kv_push(self) -> Run:
+        """The sum of arrays of eight devices on the host."""
+        store, given = self.store()
+        return self.repeat(lambda: store.push("w", given))
+
+    def kv_push_pull(self) -> Run:
+        """The same, and copies of it to the devices."""
+        store, given = self.store()
+        outs = [self.mx.nd.zeros(one.shape, ctx=one.context) for one in given]
+
+        def step() -> None:
+            store.push("w", given)
+            store.pull("w", out=outs)
+
+        return self.repeat(step)
+
+    def store(self) -> tuple[Any, list[Any]]:
+        """A store with a key, and an array for it on each of eight devices."""
+        mx, shape = self.mx, (4_000_000,)
+        store = mx.kv.create("local")
+        store.init("w", mx.nd.zeros(shape))
+        return store, [mx.nd.ones(shape, ctx=mx.cpu(k)) for k in range(8)]
+
     def lenet_net(self) -> Any:
         """The network."""
         nn = self.mx.gluon.nn

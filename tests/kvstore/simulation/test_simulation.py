@@ -186,6 +186,21 @@ def test_servers_get_each_byte_once_from_each_worker() -> None:
         assert found.nbytes["worker 0 → switch"] == NET.nbytes
 
 
+def test_compressed_gradients_take_fewer_bytes_there_and_as_many_back() -> None:
+    words = sum(-(-layer.elements // 32) for layer in NET.layers)
+    for store in ("dist_sync", "dist_async"):
+        whole, packed = (
+            simulate(NET, SWITCH, store, 4, servers=1, compression=kind)
+            for kind in ("", "1bit")
+        )
+        assert packed.nbytes["switch → server 0"] == 4 * 4 * words
+        assert packed.nbytes["server 0 → switch"] == 4 * NET.nbytes
+        assert packed.step_seconds < whole.step_seconds
+    both = simulate(ONE, SWITCH, "device", 2, compression="2bit").nbytes
+    assert both["worker 1 → switch"] == 4 * -(-1000 // 16)
+    assert both["worker 0 → switch"] == 4000
+
+
 # -- many workers ---------------------------------------------------------------------
 
 
@@ -201,6 +216,18 @@ def test_workers_taken_together_are_as_fast_as_one_by_one(
     assert together.events < one_by_one.events
     tolerance = 0.05 if store in ("p3", "dist_async") else 1e-9
     assert together.step_seconds == pytest.approx(one_by_one.step_seconds, tolerance)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("elements", [1000, 100_000])
+def test_groups_of_machines_that_share_wires_are_close(
+    store: str, elements: int
+) -> None:
+    table = Workload(tuple(one._replace(elements=elements) for one in NET.layers))
+    one_by_one = simulate(table, Cluster.mesh(), store, 24, full=True)
+    together = simulate(table, Cluster.mesh(), store, 24, full=False)
+    assert together.events < one_by_one.events
+    assert together.step_seconds == pytest.approx(one_by_one.step_seconds, 0.05)
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -279,6 +306,10 @@ def test_bad_questions_are_errors() -> None:
         simulate(NET, SWITCH, "rign", 4)
     with pytest.raises(ArgumentError, match="no knob 'bound'"):
         simulate(NET, SWITCH, "ring", 4, bound=1)
+    with pytest.raises(ArgumentError, match="compression is '1bit' or '2bit'"):
+        simulate(NET, SWITCH, "device", 4, compression="3bit")
+    with pytest.raises(ArgumentError, match="'ring' is not simulated with compression"):
+        simulate(NET, SWITCH, "ring", 4, compression="2bit")
     with pytest.raises(ArgumentError, match="at least one worker"):
         simulate(NET, SWITCH, "ring", 0)
     with pytest.raises(ArgumentError, match="at least one layer"):

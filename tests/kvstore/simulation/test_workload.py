@@ -50,6 +50,11 @@ def test_a_recorded_step_becomes_a_table(hybrid: bool) -> None:
     )
     assert table.compute_seconds == pytest.approx(spent * 1e-9)
     assert all(one.backward > 0 for one in table.layers if one.elements > 32)
+    assert table.dispatch == 0.0
+    operations = int((ops["t_end"] - ops["t_start"]).sum()) * 1e-9
+    known = Workload.from_record(record, net, processor=operations + 0.5)
+    assert known.layers == table.layers
+    assert known.dispatch == pytest.approx(0.5)
 
 
 def test_a_record_without_a_backward_pass_is_an_error() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from minimx.core.knobs import knobs
 from minimx_widgets.lab.turn_text import (
+    BETWEEN_DEVICES,
     FIGURES,
     MAIN,
     PLAIN,
@@ -42,7 +43,8 @@ def turn(
 def test_every_fact_has_a_figure_and_every_name_a_knob_or_setting() -> None:
     from minimx_widgets.training.training import Settings
 
-    assert {figure.name for figure in FIGURES} == set(NAMES)
+    figures = [*FIGURES, *BETWEEN_DEVICES]
+    assert {figure.name for figure in figures} == set(NAMES)
     assert set(MAIN.values()) <= set(NAMES)
     settings = set(vars(Settings())) | {"graph", "scaling"}
     for name in {*PLAIN, *MAIN}:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minimx.core.errors import ArgumentError
+from minimx import autograd, gluon, nd
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.record import Record
 from minimx.kvstore.simulation import Cluster, Layer, Link, Workload
 from minimx_widgets import KVStoreView
 from minimx_widgets.pictures.kvstore import scaling
 from minimx_widgets.pictures.kvstore.trial import STORES
+from minimx_widgets.views import kvstore_view
 from tests.widgets.pictures.kvstore.test_measured import recorded
 
 WIRE = Link(1e-3, 1e6)
@@ -35,13 +39,15 @@ def facts(view: KVStoreView) -> dict[str, Any]:
     return found
 
 
-def hear(view: KVStoreView, **message: Any) -> dict[str, Any]:
-    """Do what a page asks, and return the last answer."""
+def hear(view: KVStoreView, wait: bool = False, **message: Any) -> dict[str, Any]:
+    """Do what a page asks, and return the last answer; wait for one with a text."""
     sent: list[dict[str, Any]] = []
     view.send = sent.append
     view._answer(message)
+    if wait:
+        until(lambda: any("text" in answer for answer in sent))
     del view.send
-    return sent[-1]
+    return max(sent, key=lambda answer: "text" in answer)
 
 
 def test_the_line_has_the_key_numbers(view: KVStoreView) -> None:
@@ -181,6 +187,52 @@ def test_what_was_measured_is_shown_and_said_to_be() -> None:
     view.close()
 
 
+def test_this_machine_is_a_cluster_once_it_was_measured(
+    view: KVStoreView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = replace(SWITCH, name="this machine", measured=True)
+    monkeypatch.setattr(kvstore_view, "measure_machine", lambda: here)
+    said = hear(view, kind="measure", wait=True)
+    assert said["ok"] and "Cluster(this machine, measured" in said["text"]
+    assert facts(view)["cluster"] == "this machine" in facts(view)["clusters"]
+    assert "this machine" in repr(view)
+    view.choose(cluster="Ethernet")
+    view.choose(cluster="this machine")
+
+    def fails() -> Cluster:
+        raise MXNetError("measuring this machine failed: mpiexec ended with 1")
+
+    monkeypatch.setattr(kvstore_view, "measure_machine", fails)
+    said = hear(view, kind="measure", wait=True)
+    assert not said["ok"] and "mpiexec ended with 1" in said["text"]
+
+
+def test_the_workload_is_that_of_the_last_recorded_step() -> None:
+    net = gluon.nn.HybridSequential(prefix="net_")
+    net.add(gluon.nn.Dense(8, in_units=4), gluon.nn.Dense(2, in_units=8))
+    net.initialize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    view = KVStoreView(net=lambda: net)
+    assert facts(view)["workload"] == "vgg16"
+    with pytest.raises(ArgumentError, match="nothing was recorded"):
+        view.choose(workload="recorded")
+    view.close()
+    with Record() as record:
+        for _ in range(3):
+            with autograd.record():
+                loss = net(nd.ones((3, 4))).sum()
+            loss.backward()
+            trainer.step(3)
+            nd.waitall()
+    view = KVStoreView(record=record, net=net, store="ring", workers=4)
+    assert view.trial.workload.nbytes == 4 * (4 * 8 + 8 + 8 * 2 + 2)
+    assert [key.name for key in view.scene.keys] == [
+        one.name for one in reversed(net.collect_params().values())
+    ]
+    assert facts(view)["source"] == "modelled", "one device sends nothing"
+    view.close()
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_picture_is_well_formed_and_says_it_all(
     view: KVStoreView, dark: bool
@@ -196,7 +248,7 @@ def test_tables_say_what_colours_say(view: KVStoreView) -> None:
     view.slow("worker 1 → switch")
     text = repr(view.table())
     assert "worker 1 → switch  0.00025 GB/s  slow" in text
-    assert "switch → host      0.001 GB/s  as it is  11.7 KiB" in text
+    assert re.search(r"switch → host +0.001 GB/s +as it is +11.7 KiB", text)
     assert "bottom" in text and "priority" in text
 
 

@@ -20,7 +20,8 @@ from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import PicturedWidget
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.lab import turn_text
-from minimx_widgets.lab.reach import Situation, reason
+from minimx_widgets.lab.reach import reason
+from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.stories import STORIES
 from minimx_widgets.lab.turns import Turn, Turns
 from minimx_widgets.tables import Table

@@ -17,19 +17,21 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
-from minimx_widgets.lab import lab_views, labs, warm_up
+from minimx_widgets.lab import lab_settings, lab_views, labs
 from minimx_widgets.lab.before_after import BeforeAfter
 from minimx_widgets.lab.five import FiveSwitches
 from minimx_widgets.lab.lab_compare import Comparer
 from minimx_widgets.lab.lab_controls import LabControls
 from minimx_widgets.lab.lab_drawers import Drawers
-from minimx_widgets.lab.lab_settings import LIVE, fields, parse, text_of, title_of
+from minimx_widgets.lab.lab_settings import LIVE, check, parse, text_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
 from minimx_widgets.lab.lab_undo import Undoing
-from minimx_widgets.lab.reach import Situation, reasons
+from minimx_widgets.lab.reach import reasons
+from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
+from minimx_widgets.training import warm_up
 from minimx_widgets.training.busy import Busy
 from minimx_widgets.training.comparing import STEPS
 from minimx_widgets.training.precision import DYNAMIC, SINGLE
@@ -43,10 +45,10 @@ from minimx_widgets.training.session import (
     Program,
     Session,
 )
+from minimx_widgets.training.spread import ON_DEVICES
 from minimx_widgets.training.training import HYBRIDIZED, OPTIMIZERS, Fit, Settings
 from minimx_widgets.views.data_view import DataView
 from minimx_widgets.views.device_view import DeviceView
-from minimx_widgets.views.engine_timeline import EngineTimeline
 from minimx_widgets.views.knob_panel import PINNED, KnobPanel
 from minimx_widgets.views.memory_timeline import MemoryTimeline
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
@@ -65,6 +67,8 @@ class Lab:
     network: "mlp", "lenet", "resnet", a Block, or a function that makes one.
     data: "glyphs", "digits", a Gluon dataset, or four arrays (train images and labels,
         test images and labels).
+    devices: how many train together, from `device` on, each on a piece of every batch.
+    store: where their gradients are summed: "local" or "device"; see `mx.kv`.
     graph: how the network runs: "hybridized", "static" or "imperative".
     dtype: in what layers compute: "float32", "float16" or "bfloat16". The last two are
         mixed precision of this training alone; its weights stay float32.
@@ -82,6 +86,8 @@ class Lab:
         data: Any = "glyphs",
         *,
         device: str = "cpu(0)",
+        devices: int = 1,
+        store: str = ON_DEVICES,
         graph: str = HYBRIDIZED,
         dtype: str = SINGLE,
         scaling: str = DYNAMIC,
@@ -105,14 +111,13 @@ class Lab:
         self._undoing = Undoing(self)
         #: Trains two settings, the one after the other.
         self.comparer = Comparer(self)
-        self._busy = Busy()
         #: What was turned, and what each turn changed.
         self.turns = Turns()
         self._looks = False  # at the numbers in every training, once that was asked
-        self._run = Run()
+        self._run, self._busy = Run(), Busy()
         self.session = Session(self._program, self._changed)
         self.controls = LabControls(
-            fields(self.given),
+            lab_settings.fields(self.given),
             change=self.set,
             command=self.command,
             run_id=self._run.id,
@@ -125,11 +130,11 @@ class Lab:
         )
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
-        chosen |= {"batch_size": batch_size, "epochs": epochs}
-        if learning_rate is not None:
-            chosen["learning_rate"] = learning_rate
+        chosen |= {"batch_size": batch_size, "epochs": epochs, "devices": devices}
+        chosen |= {"store": store, "learning_rate": learning_rate}
         for name, value in chosen.items():
-            self.set(name, str(value))
+            if value is not None:
+                self.set(name, str(value))
         self._make_views()
         self._turning = Turning(self)
         self._unwatch = knobs.watch("*", self._turning.turned)
@@ -141,7 +146,7 @@ class Lab:
         self._probe = Probe()
         #: Test images with what the network says of them now.
         self.images = DataView(self._probe)
-        self.engine = EngineTimeline(self._run, height=112)
+        self.engine = lab_views.timeline(self)
         self.memory = MemoryTimeline(self._run, height=176)
 
     # Looking
@@ -159,7 +164,7 @@ class Lab:
     @property
     def devices(self) -> DeviceView:
         """The newest training device by device: streams, copies, links."""
-        return DeviceView(self._run)
+        return DeviceView(self._run, height=170 + 60 * self.settings.devices)
 
     @property
     def overview(self) -> Overview:
@@ -198,7 +203,7 @@ class Lab:
     @property
     def title(self) -> str:
         """What it trains, such as "lenet on glyphs"."""
-        return title_of(self.settings)
+        return lab_settings.title_of(self.settings)
 
     @staticmethod
     def current() -> Lab:
@@ -340,9 +345,9 @@ class Lab:
     def set(self, name: str, text: str) -> None:
         """Change a setting, given as text. Raises `ArgumentError` for a bad one.
 
-        A running training takes up learning rate, batch size, epochs, `graph`, `dtype`
-        and `scaling` at its next step. The others begin afresh; `undo` brings the
-        training back.
+        A running training takes up learning rate, batch size, epochs, `devices`,
+        `store`, `graph`, `dtype` and `scaling` at its next step. The others begin
+        afresh; `undo` brings the training back.
         """
         settings = self.settings
         changed = replace(settings, **{name: parse(name, text, self.given)})
@@ -350,11 +355,12 @@ class Lab:
             changed.learning_rate = OPTIMIZERS[changed.optimizer][0]
         if changed == settings:
             return
+        check(changed)
         old, new = text_of(settings, name), text_of(changed, name)
         if name not in LIVE:
             self._begin_afresh()
         vars(settings).update(vars(changed))
-        self._show_settings()
+        self.show_settings()
         if name in LIVE and self.fit is not None:
             self.record.knob(name, old, new, "setting")
             self.turns.turned(name, old, new, "setting")
@@ -383,7 +389,7 @@ class Lab:
         vars(self.settings).update(vars(before.settings))
         self._run.replace(before.record)
         self.session.reset(before.progress)
-        self._show_settings()
+        self.show_settings()
         self.drawers.renew(lab_views.CONVOLUTIONS)
 
     def command(self, word: str) -> None:
@@ -396,7 +402,8 @@ class Lab:
         elif word in actions:
             actions[word]()
 
-    def _show_settings(self) -> None:
+    def show_settings(self) -> None:
+        """Show the settings that are in force."""
         names = vars(self.settings)
         texts = {name: text_of(self.settings, name) for name in names}
         self.controls.settings = texts
@@ -439,9 +446,10 @@ class Lab:
         self.fit = Fit(
             self.settings,
             record,
-            looks=self._looking,
+            looks=lambda: self._looks or self.drawers.title == lab_views.NUMBERS,
             stepped=self.turns.stepped,
             rebound=self._turning.rebound,
+            refused=self._turning.refused,
             probe=self._probe,
         )
         yield from self.fit.program()
@@ -466,9 +474,9 @@ class Lab:
     def _standing(self) -> Standing:
         """Where it stands, for the page and for `repr`."""
         session, before = self.session, self._undoing.left
+        other = labs.other_than(self)
         if session.state == RUNNING:
             self._busy.look()
-        other = labs.other_than(self)
         return Standing(
             session.state,
             session.progress,
@@ -484,10 +492,7 @@ class Lab:
         )
 
     def _compose(self) -> ipywidgets.Box:
-        top = (self.controls, self.five, self.before_after)
-        views = (self.memory, self.engine, self.monitor, self.images, self.drawers)
-        return lab_views.composed(top, self.knobs, views)
-
-    def _looking(self) -> bool:
-        """Whether a view shows the numbers."""
-        return self._looks or self.drawers.title == lab_views.NUMBERS
+        return lab_views.composed(
+            (self.controls, self.five, self.before_after), self.knobs,
+            (self.memory, self.engine, self.monitor, self.images, self.drawers),
+        )  # fmt: skip

@@ -10,12 +10,12 @@ from minimx.core.errors import ArgumentError
 from minimx_widgets.lab.lab_controls import Field
 from minimx_widgets.training.networks import NETWORKS
 from minimx_widgets.training.precision import DTYPES, SCALINGS
+from minimx_widgets.training.spread import MOST, device_of, devices_of, stores
 from minimx_widgets.training.training import (
     DATA,
     GRAPHS,
     OPTIMIZERS,
     Settings,
-    device_of,
 )
 
 #: What a setting is called that holds the caller's own network or data.
@@ -23,7 +23,20 @@ GIVEN = "(given)"
 #: Settings that a running training takes up at its next step; others begin afresh.
 LIVE = (
     "learning_rate", "batch_size", "epochs", "graph", "dtype", "scaling", "averaged",
+    "devices", "store",
 )  # fmt: skip
+
+DEVICES = (
+    "How many train together, each on a piece of every batch; simulated GPUs that are "
+    "missing are added (MINIMX_SIM_GPUS). It may change between two steps: weights go "
+    "along, and losses are those of one device up to rounding, but for BatchNorm, "
+    "whose means each device takes of its own piece. The first pieces of a batch that "
+    "is not divisible have one sample more"
+)
+STORE = (
+    "Where the gradients of several devices are summed: local on the host, device on "
+    "the devices. It may change between two steps; one device needs none"
+)
 
 Choices = tuple[tuple[str, str], ...]
 
@@ -43,14 +56,16 @@ def fields(given: Mapping[str, Any]) -> list[Field]:
         ("network", "Network", "What is trained", choices("network", NETWORKS)),
         ("data", "Data", "The images it learns from", choices("data", DATA)),
         ("device", "Device", "Where it is trained", same(devices)),
+        ("devices", "Devices", DEVICES, same(map(str, range(1, MOST + 1)))),
+        ("store", "Store", STORE, same(stores())),
         ("optimizer", "Optimizer", "How weights follow", same(OPTIMIZERS)),
         ("graph", "Runs", "Operator by operator, or as a graph", same(GRAPHS)),
         ("learning_rate", "Learning rate", "The size of a step", ()),
         ("batch_size", "Batch size", "Samples per step", ()),
         (
             "averaged",
-            "Loss averaged over",
-            "So many elements share it, as pixels do",
+            "Averaged over",
+            "So many elements share the loss, as pixels do",
             (),
         ),
         ("epochs", "Epochs", "Times through all samples; 0: until stopped", ()),
@@ -81,6 +96,7 @@ def title_of(settings: Settings) -> str:
 _BOUNDS: dict[str, tuple[float, float, type[int] | type[float]]] = {
     "learning_rate": (1e-8, 1e3, float),
     "batch_size": (1, 100_000, int),
+    "devices": (1, MOST, int),
     "averaged": (1, 2**30, int),
     "epochs": (0, 10_000, int),
     "seed": (0, 2**31 - 1, int),
@@ -96,15 +112,35 @@ def parse(name: str, text: str, given: Mapping[str, Any]) -> Any:
     text = text.strip()
     if name in given:
         return given[name] if text == GIVEN else text
+    if name == "store":
+        return _chosen(name, text, stores())
     if name == "device":
         device_of(text)
         return text
     if name in CHOICES:
-        if text not in CHOICES[name]:
-            allowed = ", ".join(CHOICES[name])
-            raise ArgumentError(f"{name}={text!r}: choose {allowed}.")
-        return text
+        return _chosen(name, text, CHOICES[name])
     return _number(name, text)
+
+
+def check(settings: Settings) -> None:
+    """Whether settings go together; GPUs that are missing are added.
+
+    Raises `ArgumentError` for more devices than there can be, or than a batch has
+    samples.
+    """
+    devices_of(settings.device, settings.devices)
+    if settings.batch_size < settings.devices:
+        raise ArgumentError(
+            f"batch_size={settings.batch_size} with devices={settings.devices}: each "
+            "device needs a sample of every batch. Choose larger batches, or fewer "
+            "devices."
+        )
+
+
+def _chosen(name: str, text: str, allowed: Iterable[str]) -> str:
+    if text not in allowed:
+        raise ArgumentError(f"{name}={text!r}: choose {', '.join(allowed)}.")
+    return text
 
 
 def _number(name: str, text: str) -> float | int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from minimx.core.errors import ArgumentError
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.knobs import knobs
 from minimx_widgets.lab.reach import about_graphs, reason, shapes_programs
 from minimx_widgets.units import human_bytes
@@ -30,8 +30,19 @@ class Turning:
         lab.turns.turned(name, declared.format(old), declared.format(new))
         if why_not := reason(name, lab.situation):
             lab.turns.note(name, why_not)
+        elif lab.fit is not None and name == "MXNET_UPDATE_ON_KVSTORE":
+            lab.fit.spread.store_anew()
+            lab.turns.note(name, "the store is made anew at the next step")
         elif lab.fit is not None and shapes_programs(name):
             lab.fit.binding.bind_again()
+        lab.run_of_views.feed.poke()
+
+    def refused(self, error: MXNetError) -> None:
+        """Devices cannot take part: show those that train, and say why."""
+        lab = self._lab
+        lab.show_settings()
+        for name in ("devices", "store"):
+            lab.turns.note(name, f"not taken up. {error}")
         lab.run_of_views.feed.poke()
 
     def rebound(self, before: int, after: int) -> None:

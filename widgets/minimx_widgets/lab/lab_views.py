@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
@@ -10,6 +10,8 @@ import ipywidgets
 from minimx_widgets.lab.lab_compare import ComparePanel
 from minimx_widgets.training.training import load, made
 from minimx_widgets.views.conv_chooser import ConvChooser
+from minimx_widgets.views.engine_timeline import EngineTimeline
+from minimx_widgets.views.kvstore_view import KVStoreView
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
 from minimx_widgets.views.pool_map import PoolMap
 
@@ -20,9 +22,25 @@ POOL = "The inside of the pool"
 ACCOUNT = "Where time and memory went"
 NUMBERS = "How large the numbers are"
 CONVOLUTIONS = "Who computes the convolutions"
+STORE = "Who sends what to whom"
 COMPARE = "Compare two settings"
+#: Pixels that the lanes of one device share, and those of each further one.
+LANES, LANES_OF_ONE_MORE = 112, 36
 #: The settings that the choice of a convolution's algorithm depends on.
 CHOOSING = ("network", "data", "device", "dtype", "batch_size")
+
+
+def timeline(lab: Lab) -> EngineTimeline:
+    """The lanes of a lab's workers; higher for more devices, which have lanes each."""
+
+    def height(settings: Mapping[str, str]) -> int:
+        return LANES + LANES_OF_ONE_MORE * (int(settings["devices"]) - 1)
+
+    view = EngineTimeline(lab.run_of_views, height=height(lab.controls.settings))
+    lab.controls.observe(
+        lambda change: setattr(view, "height", height(change.new)), "settings"
+    )
+    return view
 
 
 def composed(
@@ -48,6 +66,7 @@ def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
         ACCOUNT: lambda: lab.overview,
         NUMBERS: lambda: NumericsMonitor(lab.run_of_views),
         CONVOLUTIONS: lambda: convolutions(lab),
+        STORE: lambda: store(lab),
         COMPARE: lambda: ComparePanel(lab.comparer),
     }
 
@@ -62,4 +81,15 @@ def convolutions(lab: Lab) -> ConvChooser:
         dtype=settings.dtype,
         record=lab.run_of_views,
         data=(settings.batch_size, *data.train_x.shape[1:]),
+    )
+
+
+def store(lab: Lab) -> KVStoreView:
+    """What the devices of the training send each other, and what more of them would."""
+    settings = lab.settings
+    return KVStoreView(
+        record=lab.run_of_views,
+        net=lambda: lab.net,
+        store=settings.store,
+        workers=max(2, settings.devices),
     )

@@ -13,9 +13,11 @@ from minimx.core.knobs import PRESETS
 
 #: The settings of a lab among them.
 SINGLE = {"dtype": "float32", "scaling": "dynamic", "averaged": "1"}
+ALONE = {"devices": "1", "store": "device"}
 #: A loss that is an average over 32 images of 512×512 pixels has gradients so small.
 PIXELS = str(32 * 512 * 512)
 GRAPHS = {"graph": "hybridized"}
+IDLE = "troubleshooting-guide.md, Under-utilized GPUs"
 MIXED = "troubleshooting-guide.md, Numerical Instability in Mixed Precision Training"
 
 
@@ -32,7 +34,7 @@ class Story:
 def _story(
     meaning: str, source: str, settings: Mapping[str, str], **turned: object
 ) -> Story:
-    return Story(meaning, source, turned, SINGLE | dict(settings))
+    return Story(meaning, source, turned, SINGLE | ALONE | dict(settings))
 
 
 _STORIES = {
@@ -83,6 +85,21 @@ _STORIES = {
         MXNET_CPU_MEM_POOL_TYPE="Unpooled",
         MXNET_GPU_MEM_POOL_TYPE="Unpooled",
         MXNET_EXEC_ENABLE_INPLACE=0,
+    ),
+    "idle devices": _story(
+        "Four devices share batches of 16, and the host adds their gradients: a step "
+        "is starts and copies, hardly arithmetic. Look at the gaps in the lanes of the "
+        "devices, at samples/s, and at what is sent per step. Choose Device gpu(0) "
+        "first, where copies go over links.",
+        IDLE,
+        GRAPHS | {"devices": "4", "store": "local", "batch_size": "16"},
+    ),
+    "idle devices, put to work": _story(
+        "The same four devices with batches of 512, and devices that add gradients "
+        "themselves: fewer bytes per step for 32 times the samples, none of them "
+        "through the host. The guide would take the store nccl, which needs real GPUs.",
+        IDLE,
+        GRAPHS | {"devices": "4", "store": "device", "batch_size": "512"},
     ),
 }
 _TURNED = {name for story in _STORIES.values() for name in story.knobs}

@@ -26,6 +26,8 @@ PLAIN = {
     "learning_rate": "Learning rate",
     "batch_size": "Batch size",
     "averaged": "Loss averaged over",
+    "devices": "Devices",
+    "store": "Store",
 }
 LESS, MORE, NEITHER = "less", "more", ""
 UP, DOWN, SAME = "▲", "▼", "same"
@@ -74,6 +76,14 @@ FIGURES = (
     Figure("accuracy", "accuracy", lambda value: f"{100 * value:.1f} %", MORE),
     Figure("skipped", "skipped", count),
 )
+#: Those of a training on several devices.
+BETWEEN_DEVICES = (
+    Figure("exchanged", "sent", human_bytes),
+    Figure("copies", "copies", count),
+    Figure("busiest", "busiest", human_bytes),
+    Figure("exchange_ms", "copying", milliseconds),
+    Figure("hidden", "hidden", lambda value: f"{100 * value:.0f} %", MORE),
+)
 # The figure that a knob is turned for; of others, the one that changed most.
 MAIN = {
     "MXNET_ENGINE_TYPE": "ms",
@@ -86,6 +96,12 @@ MAIN = {
     "scaling": "skipped",
     "graph": "peak",
     "learning_rate": "loss",
+    "devices": "ms",
+    "store": "exchanged",
+    "MXNET_KVSTORE_USETREE": "busiest",
+    "MXNET_KVSTORE_TREE_ARRAY_BOUND": "busiest",
+    "MXNET_KVSTORE_REDUCE_BUCKET_SIZE": "copies",
+    "MXNET_ENABLE_GPU_P2P": "busiest",
 }
 
 
@@ -131,7 +147,7 @@ def rows(turn: Turn) -> list[Row]:
     before, after = turn.before or none, turn.after or none
     spread = turn.spread or none
     found = []
-    for figure in FIGURES:
+    for figure in (*FIGURES, *BETWEEN_DEVICES):
         old, new = (getattr(facts, figure.name) for facts in (before, after))
         if old is not None or new is not None:
             found.append(row(figure, old, new, getattr(spread, figure.name) or 0.0))
@@ -139,7 +155,7 @@ def rows(turn: Turn) -> list[Row]:
 
 
 def blank() -> list[Row]:
-    """Every figure, none of them known."""
+    """Every figure of one device, none of them known."""
     return [row(figure, None, None, 0.0) for figure in FIGURES]
 
 
@@ -208,11 +224,12 @@ def compared(
         return SAME, SAME, 0.0
     arrow = UP if delta > 0 else DOWN
     share = abs(delta) / abs(old) if old else math.inf
-    if name in ("accuracy", "test"):
+    if name in ("accuracy", "test", "hidden"):
         points = 100 * abs(delta)
         return f"{arrow} {points:.{0 if points >= 10 else 1}f} pp", arrow, share
     if name == "skipped" or not old:
-        figure = next(figure for figure in FIGURES if figure.name == name)
+        known = (*FIGURES, *BETWEEN_DEVICES)
+        figure = next(figure for figure in known if figure.name == name)
         return f"{arrow} {figure.text(abs(delta))}", arrow, share
     return f"{arrow} {_share(share)}", arrow, share
 

@@ -83,7 +83,7 @@ class KVStoreView {
     signal.addEventListener("abort", () => this.pause(), { once: true });
     this.update();
     this.showCurve();
-    if (!model.get("curve").done) model.send({ kind: "hello" });
+    model.send({ kind: "hello" });
   }
 
   /** The model for the row of knobs: what it sends makes the picture stale. */
@@ -132,7 +132,7 @@ class KVStoreView {
         signal,
         onclick: () => {
           this.frame.setNote("Measuring how fast this machine copies and adds …");
-          this.ask({ kind: "measure" });
+          this.model.send({ kind: "measure" });
         },
       }),
     );
@@ -275,6 +275,7 @@ class KVStoreView {
   /** What the kernel says to a wish. */
   hear(message) {
     this.frame.root.dataset.stale = "false";
+    if (message.ok && !message.text) return;
     this.trials.hear({ ...message, text: message.text ?? "" });
     if (message.ok && message.text) this.frame.setNote(message.text);
     if (!message.ok) this.update(); // controls show again what is true
@@ -301,7 +302,8 @@ class KVStoreView {
         ...facts.keys.map(([name], k) => el("option", { value: String(k), text: name })),
       );
     }
-    this.t = Math.min(this.t, facts.span);
+    this.t = this.source === facts.source ? Math.min(this.t, facts.span) : 0;
+    this.source = facts.source;
     this.updateChoices();
     this.topology.show(this.step);
     this.lanes.show(this.step);
@@ -396,6 +398,9 @@ class KVStoreView {
     frame.setLegend([
       ...KINDS.slice(0, 6).map((name, kind) => [name, colours[kind]]),
       ["waits", theme.alert, "dash"],
+      ["idle link", theme.edge, "line"],
+      ["half used", theme.category[4], "line"],
+      ["always in use", theme.alert, "line"],
     ]);
   }
 
@@ -416,6 +421,7 @@ class KVStoreView {
     Object.assign(this.frame.root.dataset, {
       curve: String(curve.workers?.length ?? 0),
       curveDone: String(Boolean(curve.done)),
+      curveOf: curve.title ?? "",
       ghost: curve.ghost?.title ?? "",
     });
   }
@@ -423,6 +429,7 @@ class KVStoreView {
   repaint() {
     this.topology.place();
     this.lanes.surface.invalidate();
+    this.lanes.axis.invalidate();
     this.chart.surface.invalidate();
     this.updateNumbers();
   }

@@ -6,6 +6,7 @@ bound again at the next call, with the same parameters. `look` says when that ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import minimx as mx
@@ -31,7 +32,8 @@ class Binding:
     """
 
     def __init__(self, net: Any, loss: Any, device: Any) -> None:
-        self._net, self._loss, self._device = net, loss, device
+        self._net, self._loss = net, loss
+        self._devices = [device]  # where graphs were bound so far
         self._made_under: tuple[Any, ...] | None = None
         self._countdown = 0
         self._again = False
@@ -59,6 +61,11 @@ class Binding:
         """Bind the graphs again at the next step, whatever they were bound under."""
         self._again = True
 
+    def move(self, devices: Sequence[Any]) -> None:
+        """Run on these devices from the next call on; graphs are bound again."""
+        self._devices = list(dict.fromkeys((*self._devices, *devices)))
+        self._again, self._most, self._countdown = True, 0, UNTIL_FREE
+
     def look(self) -> tuple[int, int] | None:
         """After a step: the planned bytes before and now, if graphs were bound again.
 
@@ -69,7 +76,7 @@ class Binding:
         if self._countdown:
             self._countdown -= 1
             if not self._countdown:
-                self.returned = storage.pool_for(self._device).release_all()
+                self.returned = sum(map(storage.empty_cache, self._devices))
         found = self.prepared()
         self.planned = sum(each.plan.total for each in found)
         made_under = (self.way, self.dtype, *(each.settings for each in found))

@@ -28,7 +28,8 @@ from minimx_widgets.packing import Array
 from minimx_widgets.pictures.training_series import BATCH, LOSS, line_of
 from minimx_widgets.training.meter import Facts, Meter
 from minimx_widgets.training.session import Program, Progress
-from minimx_widgets.training.training import Data, Fit, Settings, device_of, load
+from minimx_widgets.training.spread import devices_of, memory_of
+from minimx_widgets.training.training import Data, Fit, Settings, load
 
 #: Steps that each side trains, where nothing else is asked.
 STEPS = 60
@@ -129,6 +130,7 @@ class Comparison:
                     "lab was given one Block with its weights. Give the lab a function "
                     "that makes the network: Lab(make_net, data)."
                 )
+            _devices(side)  # those that are missing are added before it is measured
         self.steps = steps
         self.outcomes = Outcome(first), Outcome(second)
         #: The first side once more, for fewer steps.
@@ -226,7 +228,7 @@ class Comparison:
         side, seed = outcome.side, outcome.side.settings.seed
         _settle(outcome)
         with self._turned(side.knobs), rng.own(seed, seed, seed), outcome.record:
-            outcome.base = Meter(outcome.record, side.settings.device).end()
+            outcome.base = Meter(outcome.record, *memory_of(_devices(side))).end()
             yield self._at(outcome, "preparing")
             settings = replace(side.settings, epochs=0)
             data = self._data(settings.data)
@@ -310,4 +312,9 @@ def _settle(outcome: Outcome) -> None:
     """Let the pool be empty but for what others hold."""
     mx.nd.waitall()
     gc.collect()
-    storage.empty_cache(device_of(outcome.side.settings.device))
+    for device in _devices(outcome.side):
+        storage.empty_cache(device)
+
+
+def _devices(side: Side) -> list[Any]:
+    return devices_of(side.settings.device, side.settings.devices)

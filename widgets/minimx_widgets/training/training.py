@@ -19,19 +19,27 @@ import numpy as np
 import numpy.typing as npt
 
 import minimx as mx
-from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.events import attributed
 from minimx.core.record import Record
 from minimx_widgets.pictures.training_series import BATCH, LOSS, SPEED, TEST, TRAIN
 from minimx_widgets.training.binding import Binding
 from minimx_widgets.training.meter import LOSS_SCALE, Facts, Meter
 from minimx_widgets.training.networks import NETWORKS
-from minimx_widgets.training.precision import DYNAMIC, SINGLE, Precision
+from minimx_widgets.training.precision import DYNAMIC, SINGLE, Precision, scaler_for
 from minimx_widgets.training.predictions import Probe
 from minimx_widgets.training.session import Program, Progress
+from minimx_widgets.training.spread import (
+    ON_DEVICES,
+    Spread,
+    device_of,
+    memory_of,
+)
 from minimx_widgets.units import counted
 
 Pixels = npt.NDArray[np.float32]
+# A device's part of a step: mean loss and how many were right, unread; its samples.
+Part = tuple[Any, Any, int]
 # observe(step, name, value) keeps a metric.
 Observe = Callable[[int, str, float], None]
 
@@ -54,7 +62,9 @@ TEST_BATCH = 250
 class Settings:
     """What to train and how; those from `graph` on may change while it runs.
 
-    averaged: how many elements the loss is an average over. It is divided by so many
+    devices: how many train together, from `device` on. store: where their gradients
+    meet, one of `spread.stores`. averaged: how many elements the loss is an average
+    over. It is divided by so many
     before backward, and the updates are multiplied by as many: in float32 a power of
     two changes no bit, while in float16 small gradients vanish. epochs: 0 trains until
     it is stopped.
@@ -66,6 +76,8 @@ class Settings:
     optimizer: str = "adam"
     seed: int = 0
     graph: str = HYBRIDIZED
+    devices: int = 1
+    store: str = ON_DEVICES
     dtype: str = SINGLE
     scaling: str = DYNAMIC
     averaged: int = 1
@@ -176,23 +188,16 @@ def build(network: Any, data: Data, device: Any) -> Any:
     return network
 
 
-def device_of(text: str) -> Any:
-    """The device that `text` names, such as "gpu(0)". Raises `ArgumentError`."""
-    kind, _, rest = text.partition("(")
-    if kind not in ("cpu", "gpu") or not rest.removesuffix(")").isdigit():
-        raise ArgumentError(f"Lab: device={text!r}: write cpu(0) or gpu(0).")
-    return mx.Device(kind, int(rest.removesuffix(")")))
-
-
 class Fit:
     """One training: `program()` goes through it step by step, or on with it.
 
     looks: asked before each step whether the numbers are looked at; then every tenth
     step counts weights, activations and gradients. record: what the meter reads.
     stepped: called after each step with its number and its facts, in the training's
-    thread. rebound: called when graphs were bound again, with the planned bytes before
-    and after (0 where nothing is planned). probe: asks the network about test images
-    between two steps.
+    thread. refused: called with the error where the devices of the settings cannot
+    train; by default it is raised. rebound: called when graphs were bound again, with
+    the planned bytes before and after (0 where nothing is planned). probe: asks the
+    network about test images between two steps.
     """
 
     def __init__(
@@ -204,12 +209,14 @@ class Fit:
         looks: Callable[[], bool] = lambda: False,
         stepped: Callable[[int, Facts], None] = lambda step, facts: None,
         rebound: Callable[[int, int], None] = lambda before, after: None,
+        refused: Callable[[MXNetError], None] | None = None,
         probe: Probe | None = None,
     ) -> None:
         self.settings, self._probe = settings, probe
         self._observe, self._looks = record.metric, looks
-        self._stepped, self._rebound = stepped, rebound
+        self._stepped, self._rebound, self._refused = stepped, rebound, refused
         self.data = load(settings.data) if data is None else data
+        #: The first of the devices, which also predicts.
         self.device = device_of(settings.device)
         mx.random.seed(settings.seed)
         self._shuffle = np.random.default_rng(settings.seed)
@@ -222,7 +229,8 @@ class Fit:
         self._trainer = mx.gluon.Trainer(self.net.collect_params(), optimizer, more)
         self.precision = Precision(self._trainer)
         self.binding = Binding(self.net, self._loss, self.device)
-        self._meter = Meter(record, str(self.device))
+        self.spread = Spread(self.net, self._trainer, settings.device)
+        self._meter = Meter(record, *memory_of([self.device]))
         self._watch: mx.numerics.Watch | None = None
         self.epoch = self.step = 0
         # The samples of an epoch in their order, and how many were seen; None between.
@@ -273,13 +281,15 @@ class Fit:
         try:
             while self._seen < len(order):
                 self._meter.begin()
+                self._adapt()
                 left = order[self._seen :]
-                rows = np.sort(left[: self.settings.batch_size])
+                many = self.spread.taken(self.settings.batch_size, len(left))
+                rows = np.sort(left[:many])
                 self._seen += len(rows)
                 pushed = self._train_step(x[rows], y[rows])
                 self.step += 1
                 self._tally.add(before)
-                before = (self.step, *pushed, len(rows))
+                before = (self.step, pushed)
                 self._measure(len(rows))
                 self._ask_probe()
                 began = time.perf_counter()
@@ -288,24 +298,29 @@ class Fit:
         finally:
             self._tally.add(before)
 
-    def _train_step(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
-        """Push one step; returns its mean loss and how many were right, unread."""
+    def _train_step(self, x: Pixels, y: Pixels) -> list[Part]:
+        """Push one step; returns what each device's part of it came to, unread."""
         trainer, precision = self._trainer, self.precision
         many = self.settings.averaged
-        self._adapt()
         self._look(self._looks())
-        data, label = self._batch(x, y)
+        pieces = self.spread.split(x, y)
         with precision.computing():
             with mx.autograd.record():
-                out = self.net(data)
-                loss = self._loss(out, label)
-                averaged = loss if many == 1 else loss / many
+                outs = [self.net(data) for data, _ in pieces]
+                losses = [
+                    self._loss(out, label)
+                    for out, (_, label) in zip(outs, pieces, strict=True)
+                ]
+                averaged = losses if many == 1 else [loss / many for loss in losses]
                 with precision.scaled(averaged) as scaled:
                     pass
-            scaled.backward()
+            mx.autograd.backward(scaled)
             trainer.step(len(x) / many)
             with attributed(phase="evaluate"):
-                return loss.mean(), _right(out, label)
+                return [
+                    (loss.mean(), _right(out, label), len(label))
+                    for loss, out, (_, label) in zip(losses, outs, pieces, strict=True)
+                ]
 
     def _ask_probe(self, *, early: bool = False) -> None:
         """Let the probe look at the network when it is time; no step pays for that.
@@ -325,8 +340,32 @@ class Fit:
         settings, trainer = self.settings, self._trainer
         if trainer.learning_rate != settings.learning_rate:
             trainer.set_learning_rate(settings.learning_rate)
+        self._take_devices()
         self.precision.change(settings.dtype, settings.scaling)
         self.binding.change(settings.graph, settings.dtype)
+
+    def _take_devices(self) -> None:
+        """Train on the devices of the settings, or, where they cannot, as before."""
+        settings, spread = self.settings, self.spread
+        skips = scaler_for(settings.dtype, settings.scaling) is not None
+        try:
+            if len(self.data.train_x) < settings.devices:
+                raise ArgumentError(
+                    f"Lab: devices={settings.devices}, but there are only "
+                    f"{counted(len(self.data.train_x), 'sample')} to train with."
+                )
+            moved = spread.change(settings.devices, settings.store, skips=skips)
+        except MXNetError as error:
+            if self._refused is None or not spread.store:
+                raise
+            settings.devices, settings.store = len(spread.devices), spread.store
+            self._refused(error)
+            return
+        if moved:
+            self._look(False)
+            self._meter.devices = memory_of(spread.devices)
+            self._meter.several = len(spread.devices) > 1
+            self.binding.move(spread.devices)
 
     def _batch(self, x: Pixels, y: Pixels) -> tuple[Any, Any]:
         with attributed(phase="data", category="data"):
@@ -389,6 +428,8 @@ class Fit:
         text = f"{self._of_epochs()} · step {self.step:,}"
         if tally.samples:
             text += f" · loss {tally.loss:.3f} · {100 * tally.accuracy:.1f} % right"
+        if self._meter.exchanged:
+            text += f" · {len(self.spread.devices)} devices: {self._meter.exchanged}"
         if precision.dtype != SINGLE:
             text += f" · {precision.dtype}"
         if precision.scaler is not None:
@@ -423,13 +464,14 @@ class Tally:
         """The share of the epoch's samples that were recognised so far."""
         return self._right / max(self.samples, 1)
 
-    def add(self, pushed: tuple[int, Any, Any, int] | None) -> None:
+    def add(self, pushed: tuple[int, list[Part]] | None) -> None:
         """Read a step that was pushed; waits for it."""
         if pushed is None:
             return
-        step, loss, right, samples = pushed
-        self.loss = float(loss.asscalar())
-        known = float(right.asscalar())
+        step, parts = pushed
+        samples = sum(part[2] for part in parts)
+        self.loss = sum(float(loss.asscalar()) * n for loss, _, n in parts) / samples
+        known = sum(float(right.asscalar()) for _, right, _ in parts)
         self._right += known
         self.samples += samples
         self._observe(step, BATCH, known / samples)

@@ -7,6 +7,7 @@ computing, push, reduce and pull; beside them how it scales to 4,096 workers.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +18,9 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.gluon import Block
 from minimx.kvstore.simulation import Cluster, Prediction, Workload
+from minimx.kvstore.simulation.measure import measure_machine
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.inbox import Inbox, Message
@@ -25,10 +28,11 @@ from minimx_widgets.packing import pack
 from minimx_widgets.pictures.kvstore import scaling, text
 from minimx_widgets.pictures.kvstore import scene as scenes
 from minimx_widgets.pictures.kvstore import trial as trials
-from minimx_widgets.pictures.kvstore.measured import measured
+from minimx_widgets.pictures.kvstore.measured import LastStep, measured
 from minimx_widgets.pictures.kvstore.scene import Scene
 from minimx_widgets.pictures.kvstore.trial import Trial
 from minimx_widgets.pictures.kvstore.workloads import EXAMPLES, example
+from minimx_widgets.run import Run
 from minimx_widgets.tables import Tables
 from minimx_widgets.views.knob_panel import code, describe
 
@@ -40,7 +44,7 @@ LARGEST = {
     "reduce_bucket_size": 1 << 16,
     "reduction_nthreads": 64,
 }
-OWN = "yours"
+OWN, RECORDED = "yours", "recorded"
 HERE = "this machine"
 
 
@@ -50,11 +54,12 @@ class KVStoreView(PicturedWidget):
         KVStoreView("resnet50", store="ring", cluster="Ethernet", workers=4)
         KVStoreView(Workload.from_record(record, net), record=record)
 
-    workload: what each worker computes and shares: a `Workload`, or the name of an
-    example (vgg16, resnet50, perceptron). cluster: a `Cluster`, or the name of a preset
-    ("PCIe box", "DGX-like", "Ethernet", "cloud"). store, workers: as for
-    `minimx.kvstore.simulation.simulate`. record: of a run on several devices, whose
-    measured communication is shown first. No choice turns a knob of the process.
+    workload: what each worker computes and shares: a `Workload`, the name of an example
+    (vgg16, resnet50, perceptron), or "recorded": what the last step of `record` took
+    for `net`, a block or a function that returns one. cluster: a `Cluster`, or the name
+    of a preset ("PCIe box", "DGX-like", "Ethernet", "cloud"). store, workers: as for
+    `minimx.kvstore.simulation.simulate`. record: a record, or the run of a lab; what
+    was sent in it is shown first. No choice turns a knob of the process.
 
     `choose(store="ring", workers=16, dial=2)`, `try_knob(name, value)`, `slow(link)`,
     `cut(link)`, `straggle(worker)` and `repair()` do what the page does.
@@ -76,22 +81,25 @@ class KVStoreView(PicturedWidget):
 
     def __init__(
         self,
-        workload: Workload | str = "vgg16",
+        workload: Workload | str = "",
         *,
         store: str = "device",
         cluster: Cluster | str = trials.PCIE,
         workers: int = 8,
-        record: Record | None = None,
+        record: Record | Run | None = None,
+        net: Any = None,
         **settings: Any,
     ) -> None:
         self._lock = threading.RLock()
         self._revision = 0
-        self._record = record
-        self._source = scenes.MODELLED if record is None else scenes.MEASURED
-        self._measured_cluster: Cluster | None = None
+        self._net = net
+        self._run = None if record is None else Run.of(record)
+        self._here: Cluster | None = None
         self._given = workload if isinstance(workload, Workload) else None
         self._workload = OWN if isinstance(workload, Workload) else workload
+        self._workload = self._workload or self._first_workload()
         self._own = cluster if isinstance(cluster, Cluster) else None
+        self._source = scenes.MODELLED
         self._asked_for_curve = False
         self._last_curve: tuple[Trial, scaling.Curve] | None = None
         self.trial = Trial(
@@ -101,6 +109,8 @@ class KVStoreView(PicturedWidget):
         self.declared = [_control(name) for name in trials.FIELDS]
         self._inbox = Inbox(self._answer, name="minimx kvstore view", overtake=True)
         self._scaler = scaling.Scaler(self._drawn)
+        if self._record is not None and len(self._record.comm()):
+            self._source = scenes.MEASURED
         self._show()
         inbox = self._inbox
         self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
@@ -135,6 +145,9 @@ class KVStoreView(PicturedWidget):
                     "see what was measured."
                 )
             self._source = value
+            if self._workload == RECORDED:  # of what is the last step by now
+                with contextlib.suppress(ArgumentError):
+                    self.trial = replace(self.trial, workload=self._recorded())
             return
         change: dict[str, Any] = {name: value}
         if name == "cluster":
@@ -151,7 +164,28 @@ class KVStoreView(PicturedWidget):
         self.trial = replace(self.trial, **change)
         self._source = scenes.MODELLED
 
+    def _first_workload(self) -> str:
+        """What was recorded, if it can be had, else an example."""
+        if self._net is not None:
+            with contextlib.suppress(ArgumentError):
+                self._recorded()
+                return RECORDED
+        return "vgg16"
+
+    def _recorded(self) -> Workload:
+        net = self._net
+        if callable(net) and not isinstance(net, Block):
+            net = net()
+        if net is None or self._record is None:
+            raise ArgumentError(
+                "KVStoreView: nothing was recorded of a network yet. Give a record and "
+                "net, or train some steps in the lab."
+            )
+        return Workload.from_record(LastStep(self._record), net)
+
     def _work_of(self, workload: Workload | str) -> Workload:
+        if workload == RECORDED:
+            return self._recorded()
         if isinstance(workload, Workload):
             self._given = workload
             return workload
@@ -160,8 +194,8 @@ class KVStoreView(PicturedWidget):
         return example(workload)
 
     def _cluster(self, cluster: Cluster | str) -> Cluster:
-        if cluster == HERE and self._measured_cluster is not None:
-            return self._measured_cluster
+        if cluster == HERE and self._here is not None:
+            return self._here
         if self._own is not None and cluster == self._own.name:
             return self._own
         return trials.preset(cluster)
@@ -204,10 +238,15 @@ class KVStoreView(PicturedWidget):
             self.trial, self._source = trial, scenes.MODELLED
             self._show()
 
-    def show(self, record: Record | None) -> None:
+    @property
+    def _record(self) -> Record | None:
+        """The record that is shown; of a lab, that of its newest training."""
+        return None if self._run is None else self._run.record
+
+    def show(self, record: Record | Run | None) -> None:
         """Show what a record measured; None goes back to what is predicted."""
         with self._lock:
-            self._record = record
+            self._run = None if record is None else Run.of(record)
             self._source = scenes.MODELLED if record is None else scenes.MEASURED
             self._show()
 
@@ -262,6 +301,10 @@ class KVStoreView(PicturedWidget):
         facts = {**text.facts(self._scene), **self._choices(), "tables": layout}
         facts["revision"] = self._revision
         self.frozen = [facts, [bytes(buffer) for buffer in buffers]]
+        self._ask_for_curve()
+
+    def _ask_for_curve(self) -> None:
+        """Compute the curve in the background if a page looks."""
         if self._asked_for_curve and self._scaler is not None:
             self._scaler.ask(self._of_curve())
 
@@ -270,7 +313,7 @@ class KVStoreView(PicturedWidget):
         clusters = [*trials.PRESETS]
         own = self._own is not None and self._own.name not in clusters
         clusters += [self._own.name] if own and self._own is not None else []
-        clusters += [HERE] if self._measured_cluster is not None else []
+        clusters += [HERE] if self._here is not None else []
         settings = trial.settings
         return {
             "sources": self.sources,
@@ -280,9 +323,13 @@ class KVStoreView(PicturedWidget):
             "clusters": clusters,
             "cluster": next(
                 (n for n, make in trials.PRESETS.items() if make() == trial.cluster),
-                HERE if trial.cluster is self._measured_cluster else trial.cluster.name,
+                HERE if trial.cluster is self._here else trial.cluster.name,
             ),
-            "workloads": [*EXAMPLES, *([OWN] if self._given is not None else [])],
+            "workloads": [
+                *([RECORDED] if self._net is not None else []),
+                *([OWN] if self._given is not None else []),
+                *EXAMPLES,
+            ],
             "workload": self._workload,
             "offered": list(trials.WORKERS),
             "workers": trial.workers,
@@ -313,7 +360,7 @@ class KVStoreView(PicturedWidget):
             ghost = self.curve.get("ghost")
             if self._last_curve is not None and self._last_curve[0] != trial:
                 ghost = {k: v for k, v in self._last_curve[1].items() if k != "ghost"}
-            if curve["done"] and curve["workers"]:
+            if curve["done"] and not curve["lesson"]:
                 self._last_curve = trial, curve
             self.curve = {**curve, "ghost": ghost}
 
@@ -347,6 +394,7 @@ class KVStoreView(PicturedWidget):
             self._scaler.close()
         if self._inbox is not None:
             self._inbox.close()
+        self._net = None  # of a lab, whose arrays would stay on its devices
         super().close()
 
     # -- to and from the browser; in the inbox's thread -------------------------------
@@ -377,22 +425,37 @@ class KVStoreView(PicturedWidget):
             slow = number in self.trial.slow
             self.straggle(number, 1 if slow else trials.STRAGGLES)
         elif kind in ("reset", "repair", "measure"):
-            {"reset": self.reset, "repair": self.repair, "measure": self.measure}[
-                kind
-            ]()
+            do = {"reset": self.reset, "repair": self.repair, "measure": self._measure}
+            do[kind]()
         elif kind == "refresh":
             with self._lock:
                 self._show()
         elif kind == "hello":
             self._asked_for_curve = True
-            assert self._scaler is not None
-            self._scaler.ask(self._of_curve())
+            self._ask_for_curve()
         elif kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
 
     def measure(self) -> Cluster:
-        """Measure the links of this machine, and predict with them from now on."""
-        raise NotImplementedError
+        """Measure this machine for some seconds, and predict with it from now on."""
+        found = measure_machine()
+        with self._lock:
+            self._here = found
+            self.choose(cluster=HERE)
+        return found
+
+    def _measure(self) -> None:
+        """Measure in a thread, as it takes a while, and say what was found."""
+
+        def work() -> None:
+            answer: dict[str, Any] = {"kind": "answer", "name": "measure", "ok": True}
+            try:
+                answer["text"] = f"{self.measure()!r}"
+            except (MXNetError, OSError) as failed:
+                answer |= {"ok": False, "text": str(failed)}
+            self.send(answer)
+
+        threading.Thread(target=work, name="minimx measuring", daemon=True).start()
 
 
 def _control(name: str) -> dict[str, Any]:

@@ -31,8 +31,10 @@ def recorded(steps: int = 2, keys: bool = True) -> Record:
         pushes = []
         for k, device in enumerate(("gpu(0)", "gpu(1)")):
             layers = ("net/dense1", "net/dense0")
-            back = [op("dot", layers[i], "backward", device, t + 100 * i, t + 100 * i + 90)
-                    for i in range(2)]  # fmt: skip
+            back = [
+                op("dot", layers[i], "backward", device, t + at, t + at + 90)
+                for i, at in enumerate((0, 100))
+            ]
             start = t + 100 + 50 * k
             pushes.append(op("CopyGPU2CPU", "", "update", device, start, start + 50,
                              (back[0],)))  # fmt: skip

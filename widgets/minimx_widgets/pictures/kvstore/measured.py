@@ -1,8 +1,9 @@
 """The communication that a record holds, as a scene: the last whole step of it.
 
-A step begins with a backward pass, as in the simulation. A copy is a push if it reads
-what a backward pass wrote, and a pull if it reads a sum or a weight that was updated;
-its key is that of the gradient. Copies inside one memory, such as between `cpu(0)` and
+A step begins with a backward pass, as in the simulation. Copies of a store are those in
+the phase of updates; pieces of a batch are none. A copy is a push if it reads what a
+backward pass wrote, and a pull if it reads a sum or a weight that was updated; its key
+is that of the gradient. Copies inside one memory, such as between `cpu(0)` and
 `cpu(1)`, cross no link.
 """
 
@@ -126,6 +127,21 @@ def window(record: Record) -> tuple[int, int]:
     return (int(begins[0]), whole[1]) if len(begins) else whole
 
 
+class LastStep:
+    """A record of its last whole step, for `Workload.from_record`."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self.texts = record.texts
+
+    def ops(self) -> Array:
+        """The operations that started in the step."""
+        start, end = window(self._record)
+        ops = self._record.ops()
+        found: Array = ops[(ops["t_start"] >= start) & (ops["t_start"] < end)]
+        return found
+
+
 def _operations(record: Record, start: int, end: int) -> list[_Op]:
     """What happened in a stretch of time, in the order of the pushes."""
     ops, comm = record.ops(), record.comm()
@@ -133,11 +149,10 @@ def _operations(record: Record, start: int, end: int) -> list[_Op]:
     ops = ops[(ops["t_start"] < end) & (ops["t_start"] >= start)]
     comm = comm[(comm["t0"] < end) & (comm["t0"] >= start)]
     found = [_plain(record, row, start) for row in ops]
-    copies = {op.number: op for op in found if op.kind in (PUSH, PULL)}
     ends: dict[int, list[_Op]] = {}
-    for row in ops:
-        if int(row["op"]) in copies:
-            ends.setdefault(int(row["t_end"]), []).append(copies[int(row["op"])])
+    for row, one in zip(ops, found.copy(), strict=True):
+        if record.strings[int(row["name"])].startswith("Copy"):
+            ends.setdefault(int(row["t_end"]), []).append(one)
     for row in comm:
         source, target, key = (
             record.strings[int(row[n])] for n in ("src", "dst", "key")
@@ -147,6 +162,8 @@ def _operations(record: Record, start: int, end: int) -> list[_Op]:
         if op is None:
             op = _Op(0, REDUCE if _RANKS.fullmatch(target) else PUSH, source, 0, 0)
             found.append(op)
+        if op.kind not in (PUSH, REDUCE):  # a piece of a batch, not of a store
+            continue
         op.start, op.end = float(row["t0"] - start), float(row["t1"] - start)
         op.link, op.nbytes = f"{source}{ARROW}{target}", int(row["nbytes"])
         op.key = key or op.key
@@ -159,7 +176,7 @@ def _plain(record: Record, row: Any, start: int) -> _Op:
         record.strings[int(row[column])] for column in ("name", "phase", "device")
     )
     kind = _PHASES.get(phase, OTHER)
-    if name.startswith("Copy"):
+    if name.startswith("Copy") and phase == "update":
         kind = PUSH
     elif name in SUMS and phase not in ("forward", "backward"):
         kind = REDUCE

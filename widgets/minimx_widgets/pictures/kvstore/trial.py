@@ -110,7 +110,7 @@ class Trial:
             )
             for one in self.workload.layers
         )
-        return Workload(layers)
+        return replace(self.workload, layers=layers)
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -9,7 +9,9 @@ const HELP =
   "Every change of a knob or a setting is a turn. Before is the median of up to 20 steps " +
   "before it, after the median of up to 20 steps after it, without the first, which was " +
   "under way. Same means: no further apart than single steps were before. Planned bytes " +
-  "come from the memory plan of a graph; everything else was measured. A line of the " +
+  "come from the memory plan of a graph; everything else was measured. With several " +
+  "devices: sent are the bytes that went between them to sum gradients and bring weights " +
+  "up to date, busiest those over the link that carried most, hidden is the share of the copying during which some device computed. A line of the " +
   "history is a turn; press it to put the old value back, which is a turn as well.";
 /** @type {[string, string][]} */
 const KEYS = [

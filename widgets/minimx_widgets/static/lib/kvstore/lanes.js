@@ -1,12 +1,13 @@
 // Rows of what each place, or each link, did and when, on one axis of time.
 
+import { el } from "../page/dom.js";
 import { tipHead, tipRow } from "../page/frame.js";
 import { bytes, duration, percent, ticks } from "../drawing/scale.js";
 import { Surface } from "../drawing/surface.js";
 import { coloursOf, KINDS, LINE_OF } from "./kvstore_data.js";
 
 const TOP = 4;
-const FOOT = 20;
+const AXIS = 18;
 export const PLACES = "places";
 export const LINKS = "links";
 
@@ -25,12 +26,21 @@ export class Lanes {
     this.key = -1;
     /** @type {any[]} rows with their heights */
     this.rows = [];
+    const rows = el("div", { class: "mx-kv-rows" });
+    parent.append(rows);
     this.surface = new Surface({
-      parent,
+      parent: rows,
       height: 100,
       signal,
       draw: (ctx, width) => this.draw(ctx, width),
       overlay: (ctx, width) => this.drawHead(ctx, width),
+    });
+    // Below the rows, so that it stays where they are scrolled.
+    this.axis = new Surface({
+      parent,
+      height: AXIS,
+      signal,
+      draw: (ctx, width) => this.drawAxis(ctx, width),
     });
     const { node } = this.surface;
     node.addEventListener("pointermove", (event) => this.move(event), { signal });
@@ -67,7 +77,8 @@ export class Lanes {
         if (wire.nbytes) add(wire.name, k, [1]);
       });
     this.bottom = y;
-    this.surface.resize(y + FOOT);
+    this.surface.resize(y);
+    this.axis.invalidate();
   }
 
   get left() {
@@ -82,7 +93,6 @@ export class Lanes {
     if (!this.step) return;
     const { theme } = this.frame;
     const scale = this.scale(width);
-    this.drawAxis(ctx, width, scale, theme);
     ctx.font = `11px ${theme.font}`;
     ctx.textAlign = "left";
     ctx.textBaseline = "middle";
@@ -92,6 +102,8 @@ export class Lanes {
       ctx.fillStyle = theme.muted;
       ctx.fillText(this.cut(ctx, row.label), 2, row.y + row.high / 2);
     }
+    ctx.fillStyle = theme.edge;
+    for (const value of this.marks()) ctx.fillRect(this.left + value * scale, 0, 1, this.bottom);
     if (this.by === PLACES) this.drawWaits(ctx, scale, theme);
     this.drawBars(ctx, scale, theme);
   }
@@ -103,20 +115,22 @@ export class Lanes {
     return short;
   }
 
-  drawAxis(ctx, width, scale, theme) {
-    const { span, rows } = this.step.facts;
-    if (!rows.length) return;
-    const marks = ticks(0, span, Math.max(2, (width - this.left) / 110));
+  /** Round times on the axis. */
+  marks() {
+    if (!this.rows.length) return [];
+    return ticks(0, this.step.facts.span, Math.max(2, (this.surface.width - this.left) / 110));
+  }
+
+  drawAxis(ctx, width) {
+    if (!this.step) return;
+    const { theme } = this.frame;
+    const scale = this.scale();
     ctx.font = `11px ${theme.font}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "top";
-    for (const value of marks) {
-      const x = Math.round(this.left + value * scale) + 0.5;
-      ctx.fillStyle = theme.line;
-      ctx.fillRect(x, 0, 1, this.bottom);
-      ctx.fillStyle = theme.muted;
-      ctx.fillText(value ? duration(value) : "0", Math.min(x, width - 24), this.bottom + 4);
-    }
+    ctx.fillStyle = theme.muted;
+    for (const value of this.marks())
+      ctx.fillText(value ? duration(value) : "0", Math.min(this.left + value * scale, width - 24), 3);
   }
 
   drawWaits(ctx, scale, theme) {
@@ -175,7 +189,7 @@ export class Lanes {
     const { theme } = this.frame;
     const x = this.left + this.t * this.scale();
     ctx.fillStyle = theme.ink;
-    ctx.fillRect(Math.round(x) - 0.5, 0, 1.5, this.bottom + 2);
+    ctx.fillRect(Math.round(x) - 0.5, 0, 1.5, this.bottom);
     ctx.beginPath();
     ctx.moveTo(x - 4.5, 0);
     ctx.lineTo(x + 5, 0);

@@ -67,6 +67,9 @@ export class Topology {
   show(step) {
     this.step = step;
     this.place();
+    const { pointed } = this; // what the tip says may have changed
+    this.pointed = -1;
+    this.point(pointed);
   }
 
   /** Lay everything out for the width that there is. */
@@ -76,17 +79,18 @@ export class Topology {
     if (!this.step || !wide) return;
     const { facts } = this.step;
     this.at = ([x, y]) => [x * wide, y * high];
-    const stops = new Set(facts.places.map((one) => `${one[2]},${one[3]}`));
-    this.ways = facts.wires.map((wire) => {
-      const ends = wire.points.map((point) => (stops.has(point.join()) ? 12 : 0));
-      return trimmed(polyline(wire, this.at), ends);
-    });
-    this.routes = facts.routes.map((route) => route.flatMap((wire) => this.ways[wire]));
     const columns = Math.max(
       4,
       ...[0, 1].map((below) => facts.places.filter((one) => one[3] > 0.5 === Boolean(below)).length),
     );
     this.half = Math.min(31, Math.max(9.5, (0.43 * wide) / columns));
+    const stops = new Set(facts.places.map((one) => `${one[2]},${one[3]}`));
+    this.ways = facts.wires.map((wire) => {
+      const way = polyline(wire, this.at);
+      const out = this.wayOut(way);
+      return trimmed(way, wire.points.map((point) => (stops.has(point.join()) ? out : 0)));
+    });
+    this.routes = facts.routes.map((route) => route.flatMap((wire) => this.ways[wire]));
     this.items = [...facts.places.map((one) => ({ place: one })), ...facts.wires.map((wire) => ({ wire }))];
     const places = facts.places.map((one, k) => this.placeNode(one, k));
     const order = [...facts.wires.keys()].sort(
@@ -96,6 +100,14 @@ export class Topology {
     this.svg.replaceChildren(...wires, ...facts.buses.map((bus) => this.busNode(bus)), ...places);
     this.follow(this.key);
     this.packets.invalidate();
+  }
+
+  /** Pixels from the middle of a place's box to its border, in the direction of a way. */
+  wayOut([[ax, ay], [bx, by]]) {
+    const long = Math.hypot(bx - ax, by - ay) || 1;
+    const across = Math.abs(bx - ax) / long;
+    const down = Math.abs(by - ay) / long;
+    return 1 + Math.min(this.half / Math.max(across, 1e-3), 11 / Math.max(down, 1e-3));
   }
 
   wireNode(wire, item) {

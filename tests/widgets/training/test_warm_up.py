@@ -11,7 +11,7 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from minimx_widgets.lab import warm_up
+from minimx_widgets.training import warm_up
 
 lock: Any = global_compiler_lock
 
@@ -19,7 +19,7 @@ PROGRAM = """
 import sys
 import minimx as mx
 from minimx import storage
-from minimx_widgets.lab import warm_up
+from minimx_widgets.training import warm_up
 def books():
     found = storage.stats(mx.cpu())
     return found.live_requested, found.cached, found.n_malloc
