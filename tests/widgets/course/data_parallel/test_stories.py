@@ -55,6 +55,13 @@ def test_a_better_store_moves_less_and_the_batch_decides_what_that_is_worth() ->
     assert large.before < 1.02 * large.after
 
 
+def test_compression_makes_a_step_shorter_but_not_as_a_ring_does() -> None:
+    plain = stories.eight_gpus("device", 32).step_seconds
+    packed = stories.eight_gpus("device", 32, compression="2bit").step_seconds
+    ring = stories.eight_gpus("ring", 32).step_seconds
+    assert ring < packed < 0.7 * plain
+
+
 def test_waiting_falls_with_the_batch() -> None:
     shares = stories.small_batches().seen
     assert list(shares) == list(BATCHES)

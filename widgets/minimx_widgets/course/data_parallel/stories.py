@@ -106,9 +106,9 @@ def bytes_by_store(
     return {one: summed(one, gpus, layout="mesh").busiest for one in stores}
 
 
-def eight_gpus(store: str, batch: int) -> Prediction:
-    """A step of AlexNet. batch: images for each of eight GPUs."""
-    return simulate(alexnet(batch), Cluster.pcie(), store, GPUS)
+def eight_gpus(store: str, batch: int, **settings: Any) -> Prediction:
+    """A step of AlexNet. batch: images for each of eight GPUs; settings: as simulate."""
+    return simulate(alexnet(batch), Cluster.pcie(), store, GPUS, **settings)
 
 
 def waiting_share(step: Prediction) -> float:
