@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
+from minimx_widgets import KVStoreView
 from tests.browser.conftest import JupyterLab, Notebook
+from tests.browser.pages import OF_WIDGETS, empty_page, shoot
+from tests.browser.pages import data as said
 
 pytestmark = pytest.mark.browser
 
@@ -157,6 +163,55 @@ def test_a_store_is_tried_by_mouse_and_keyboard(
     assert page.locator(".mx-kv-choices").evaluate("node => node.inert")
     assert "kernel is gone" in page.locator(".mx-note").first.inner_text()
     assert notebook.complaints == []
+
+
+def stand(page: Page, view: KVStoreView) -> None:
+    """Put a view on an empty page, as a saved notebook would."""
+    header, raw = view.frozen
+    traits = {
+        name: getattr(view, name)
+        for name in view.trait_names(sync=True)
+        if not name.startswith("_") and name not in (*OF_WIDGETS, "frozen")
+    }
+    setting = {
+        "esm": view._esm,
+        "css": view._css,
+        "traits": {**traits, "header": header},
+        "buffers": [base64.b64encode(buffer).decode() for buffer in raw],
+    }
+    page.evaluate("setting => stand(setting)", json.loads(json.dumps(setting)))
+    page.wait_for_function("() => document.querySelector('.mx-view')?.dataset.revision")
+
+
+def test_a_narrow_page_shows_many_workers_and_leaves_nothing_behind(
+    browser: Browser,
+) -> None:
+    view = KVStoreView("resnet50", store="ring", cluster="DGX-like", workers=16)
+    with empty_page(browser, 700, 1150) as page:
+        page.evaluate("() => countListeners()")
+        stand(page, view)
+        assert page.evaluate(OVERFLOW) == []
+        page.locator(VIEW).focus()
+        for key in ("End", "ArrowLeft", "ArrowUp"):
+            page.keyboard.press(key)
+        assert said(page, "key") == view.scene.keys[-1].name
+        shoot(page, "kvstore_narrow")
+        for key in (".", "]", "x"):
+            page.keyboard.press(key)
+        assert page.evaluate("() => stage.sent") == [
+            {"kind": "hello"},
+            {"kind": "set", "name": "store", "text": "dist_sync"},
+            {"kind": "set", "name": "workers", "text": 32},
+            {"kind": "reset"},
+        ]
+        assert said(page, "stale") == "true"
+        page.evaluate("() => stage.tell({ kind: 'answer', ok: false, text: 'no' })")
+        assert said(page, "stale") == "false"
+        assert page.locator(".mx-note").inner_text() == "no"
+        page.evaluate("() => stage.close()")
+        assert page.evaluate("() => window.held") == 0
+        assert page.evaluate("() => stage.listening()") == 0
+    view.close()
 
 
 def data(notebook: Notebook, key: str) -> str:

@@ -14,9 +14,9 @@ its steps are from real ones, of three networks on 1, 2 and 4 ranks, is printed 
 else. The presets are plausible constants, compared with no measured job.
 
 Over 16 workers, equal workers count as one group, in machines of several workers those
-of each machine. That is exact on equal links for stores that send in order. On a mesh of
-unequal links it was up to 5 % off for up to 128 workers; beyond 16 machines their shared
-wires are not all followed, and `dist_sync` was up to 40 % off, `dist_async` 60 %:
+of each machine. That is exact on equal links for stores that send in order. On a mesh
+of unequal links it was up to 5 % off for up to 128 workers. Beyond 16 machines their
+shared wires are not all followed: `dist_sync` was up to 40 % off, `dist_async` 60 %.
 `full=True` simulates all workers.
 
     cluster     places, links, and presets

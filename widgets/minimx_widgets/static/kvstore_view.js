@@ -1,6 +1,6 @@
 // Who sends what to whom: the topology of a store, its timeline, and how it scales.
 
-import { button, el } from "./lib/page/dom.js";
+import { button, el, icon } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { stateView } from "./lib/page/state_view.js";
 import { radioRow } from "./lib/page/switches.js";
@@ -479,16 +479,10 @@ class KVStoreView {
   }
 
   showPlaying() {
-    const fresh = button({
-      label: "",
-      icon: this.playing ? "pause" : "play",
-      title: this.playing ? "Pause (Space)" : "Play (Space)",
-      signal: this.signal,
-      onclick: () => {},
-    });
-    this.playButton.replaceChildren(...fresh.childNodes);
-    this.playButton.title = fresh.title;
-    this.playButton.setAttribute("aria-label", fresh.title);
+    const title = this.playing ? "Pause (Space)" : "Play (Space)";
+    this.playButton.replaceChildren(icon(this.playing ? "pause" : "play"));
+    this.playButton.title = title;
+    this.playButton.setAttribute("aria-label", title);
     this.frame.root.dataset.playing = String(Boolean(this.playing));
   }
 

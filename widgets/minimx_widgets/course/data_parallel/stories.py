@@ -107,7 +107,7 @@ def bytes_by_store(
 
 
 def eight_gpus(store: str, batch: int, **settings: Any) -> Prediction:
-    """A step of AlexNet. batch: images for each of eight GPUs; settings: as simulate."""
+    """A step of AlexNet. batch: images for each of eight GPUs; settings: knobs."""
     return simulate(alexnet(batch), Cluster.pcie(), store, GPUS, **settings)
 
 
