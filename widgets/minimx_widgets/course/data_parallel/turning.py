@@ -63,7 +63,7 @@ def shown(found: Iterable[Effect]) -> Shown:
         (
             one.knob,
             one.observed,
-            "; ".join(f"{key} → {value:,.4g}" for key, value in one.values.items()),
+            "; ".join(f"{key} → {value:,.5g}" for key, value in one.values.items()),
             one.how,
         )
         for one in found
