@@ -12,9 +12,7 @@ says who works and who serves, `parity.py` compares the workers before training 
 `control.py` carries small messages, `collectives.py` the memory of arrays, and
 `liveness.py` looks whether the other processes are alive.
 
-Where values are kept by servers: `server.py` (what a server does with requests),
-`reliable.py` (messages that get lost or overtake), `post.py` (the same over MPI),
-`service.py` (between the threads), `on_servers.py` and `p3.py` (what a user calls).
+Where values are kept by servers: the package `servers`.
 
 What travels is the memory of arrays, and JSON. One thing is pickled, between processes
 of the same job only: the optimizer that rank 0 gives to the servers.

@@ -27,8 +27,6 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-import numpy as np
-
 from minimx.core import engine, events
 from minimx.core.device import cpu
 from minimx.core.engine.failures import inherited
@@ -47,9 +45,16 @@ from minimx.kvstore.dist.operations import (
 )
 from minimx.kvstore.dist.order import Order, named
 from minimx.kvstore.dist.parity import compare, facts
-from minimx.kvstore.dist.post import Bytes, Header, Loopback, MpiWire, Post, Wire
 from minimx.kvstore.dist.roles import assigned
-from minimx.kvstore.dist.service import Exchange, Message, Service
+from minimx.kvstore.dist.servers.post import (
+    Bytes,
+    Header,
+    Loopback,
+    MpiWire,
+    Post,
+    Wire,
+)
+from minimx.kvstore.dist.servers.service import Exchange, Message, Service
 from minimx.kvstore.dist.start import (
     JobError,
     check_installed,
@@ -363,7 +368,7 @@ class Job:
             self.failure = JobError(f"{self.title} stops: {why}")
 
     def _fail_all(self, why: str, dead: Container[int]) -> None:
-        """Fail because of deaths; rank 0 lets other machines know, which cannot look."""
+        """Fail because of deaths; rank 0 sends them to other machines."""
         self._fail(why)
         for process in self._heartbeats.others if self._coordinates else ():
             if process not in self._processes.pids and process not in dead:

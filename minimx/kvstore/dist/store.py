@@ -1,9 +1,9 @@
 """The synchronous stores between processes: what a user calls.
 
-    dist_sync, dist              as `local` within each process, then a sum of all ranks
+    dist_sync, dist      as `local` within each process, then a sum of all ranks
     dist_sync_device,
-    dist_device_sync             as `device` within each process, then a sum of all ranks
-    horovod                      the sum alone: it keeps no values, has no optimizer
+    dist_device_sync     as `device` within each process, then a sum of all ranks
+    horovod              the sum alone: it keeps no values, has no optimizer
 
 In MXNet a server keeps the values and runs the optimizer, once for each sum. Here every
 rank keeps them and runs it: as the sums are the same to the bit, so are the values.
@@ -22,6 +22,7 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import KVStoreBase, as_list, known_capability
 from minimx.kvstore.compression import Compression
+from minimx.kvstore.dist.job import Job, job
 from minimx.kvstore.dist.sums import (
     described,
     gather,
@@ -30,7 +31,6 @@ from minimx.kvstore.dist.sums import (
     sum_over_ranks,
     sum_rows,
 )
-from minimx.kvstore.dist.job import Job, job
 from minimx.kvstore.execution import add, gathered, overwrite
 from minimx.kvstore.local import ROWS, Key, KVStore
 from minimx.optimizer import Optimizer
@@ -151,7 +151,7 @@ class Horovod(KVStoreBase):
     @property
     def local_rank(self) -> int:
         """Which of the workers on this machine this process is, from 0."""
-        return sum(other < self._job.rank for other in self._job._pids)
+        return self._job.local_rank
 
     @property
     def rank(self) -> int:

@@ -45,7 +45,11 @@ def spread(job: Job, key: Any, array: NDArray, what: str, priority: int = 0) -> 
     """Fill an array on the host, dense or row_sparse, with rank 0's."""
     dense = _check_stype(key, array, "default", ROW_SPARSE) == "default"
     job.submit(
-        lambda: job.arrays.spread(key, array.view()) if dense else _spread_rows(job, key, array),
+        lambda: (
+            job.arrays.spread(key, array.view())
+            if dense
+            else _spread_rows(job, key, array)
+        ),
         f"{what} of {key!r} {described(array)}",
         "KVStoreDistBroadcast",
         [],

@@ -22,7 +22,7 @@ import minimx.nd as nd
 from minimx.core.device import cpu
 from minimx.core.record import Record
 from minimx.kvstore.dist.job import job
-from minimx.kvstore.dist.store import sum_over_ranks
+from minimx.kvstore.dist.sums import sum_over_ranks
 from minimx.kvstore.local import KVStore
 from minimx.optimizer import create as optimizer
 

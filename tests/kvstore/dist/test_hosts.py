@@ -58,7 +58,10 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     a, b = f"mx{os.getpid()}a", f"mx{os.getpid()}b"
     words = {"a": a, "b": b, "net": NET, "tmp": str(tmp)}
     made = subprocess.run(
-        ["sh", "-c", SET_UP.format(**words)], capture_output=True, text=True, check=False
+        ["sh", "-c", SET_UP.format(**words)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     try:
         if made.returncode:
@@ -76,7 +79,9 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         ]
     finally:
         for name in (a, b):
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+            subprocess.run(
+                ["ip", "netns", "del", name], capture_output=True, check=False
+            )
 
 
 def begun(machines: list[str], *words: str) -> subprocess.Popen[str]:

@@ -96,7 +96,7 @@ def test_p3_sends_by_the_priorities_that_are_given() -> None:
     cluster = replace(SWITCH, wire=Link(1e-5, 1e7), host=Link(1e-5, 1e7))
 
     def start(**priorities: int) -> float:
-        given = {"priorities": priorities} if priorities else {}
+        given: Any = {"priorities": priorities} if priorities else {}
         found = simulate(
             table, cluster, "p3", 4, servers=1, slice_threshold=10_000, **given
         )

@@ -11,7 +11,7 @@ import pytest
 
 import minimx as mx
 from minimx.kvstore.dist.roles import assigned
-from minimx.kvstore.dist.server import Request, Server
+from minimx.kvstore.dist.servers.server import Request, Server
 
 
 class Asked:

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from minimx.core import errors as known_errors
 from minimx.core import events
 from minimx.kvstore.dist.operations import Outside
-from minimx.kvstore.dist.post import Bytes, Header, Post
 from minimx.kvstore.dist.roles import Roles
-from minimx.kvstore.dist.server import SLOW, Request, Server
+from minimx.kvstore.dist.servers.post import Bytes, Header, Post
+from minimx.kvstore.dist.servers.server import SLOW, Request, Server
 from minimx.kvstore.dist.start import JobError, launched
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minimx.core.knobs import knobs
-from minimx.kvstore.dist.post import Frame, Loopback, Post
-from minimx.kvstore.dist.reliable import Outbox, Reliable
+from minimx.kvstore.dist.servers.post import Frame, Loopback, Post
+from minimx.kvstore.dist.servers.reliable import Outbox, Reliable
 
 
 class Lossy:
