@@ -393,12 +393,6 @@ class Trainer:
         """Forget the store, which has old values or the old type of a parameter."""
         if self._kvstore is None or parameter in self._params_to_init:
             return
-        if "dist" in self._kvstore.type:
-            raise ArgumentError(
-                f"{parameter.name} cannot get another value: all workers train on the "
-                f"one in the store {self._kvstore.type!r}. Load values before the "
-                "first step, or make another Trainer."
-            )
         for other in self._params:
             if other is not parameter:
                 self._fetch(other)

@@ -287,9 +287,9 @@ def test_parameters_in_other_wrappings() -> None:
         (lambda net: trained(net, learning_rat=1.0), "learning_rat"),
         (
             lambda net: gluon.Trainer(
-                net.collect_params(), "sgd", kvstore="dist_async"
+                net.collect_params(), "sgd", kvstore="dist_asinc"
             ),
-            "'dist_async' is not in minimx yet",
+            "no store called 'dist_asinc'.*Did you mean dist_async",
         ),
         (
             lambda net: gluon.Trainer(net.collect_params(), "sgd", kvstore="devise"),

@@ -248,6 +248,7 @@ class Job:
                     ending = True
                 elif operation is not nothing:
                     self._begin(operation)
+                del operation  # it may be the last that knows a store, and arrays
                 continue
             except Empty:
                 pass
@@ -263,6 +264,8 @@ class Job:
 
     def _polls(self) -> bool:
         """Whether messages may come that have to be read now."""
+        if self._mpi is None:  # only this process asks its servers
+            return self.service is not None and self.service.waits
         beats = knobs.PS_HEARTBEAT_INTERVAL or knobs.PS_HEARTBEAT_TIMEOUT
         return bool(self._waiting or self.service is not None or beats)
 
