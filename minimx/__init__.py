@@ -172,4 +172,4 @@ def __dir__() -> list[str]:
 
 if knobs.get("DMLC_ROLE") in ("server", "scheduler"):
     # As in MXNet: such a process serves, and never goes on in the program.
-    _import_module("minimx.kvstore.dist.serving").serve_if_launched()
+    _import_module("minimx.kvstore.dist.servers.service").serve_if_launched()

@@ -47,7 +47,7 @@ def create(name: str = "local") -> Any:
     if lower in ON_DEVICES:
         return NCCL() if lower == "nccl" else KVStore(lower)
     if lower in (*BETWEEN_PROCESSES, "horovod"):
-        from minimx.kvstore.dist.p3 import created
+        from minimx.kvstore.dist.servers.p3 import created
         from minimx.kvstore.dist.store import Horovod
 
         return Horovod() if lower == "horovod" else created(lower)

@@ -153,7 +153,7 @@ def _here(what: str, profile_process: str, **values: Any) -> bool:
         )
     if profile_process == "worker":
         return True
-    from minimx.kvstore.dist.asking import profile_servers
+    from minimx.kvstore.dist.servers.asking import profile_servers
 
     profile_servers(what, values)
     return False

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 WORDS = "document.querySelector('.mx-progress-words')?.textContent ?? ''"
 SENT = "document.querySelector('[data-view=turns] [data-figure=exchanged]')"
+STORE = "document.querySelector('.mx-view[data-view=kvstore]')"
 SIZES = ((1440, False), (1440, True), (1024, False), (720, True))
 
 
@@ -46,8 +47,15 @@ def test_devices_join_while_it_trains_and_every_view_shows_them(
         "() => document.querySelector('[data-view=turns]').dataset.settled === 'true'",
         timeout=60,
     )
+    notebook.page.get_by_text("Who sends what to whom", exact=True).click()
+    notebook.until(f"() => {STORE}?.dataset.source === 'measured'")
+    rows = notebook.data("kvstore", "rows").split("|")
+    assert rows == [*(f"gpu({k})" for k in range(4)), "host"]
+    first = notebook.data("kvstore", "revision")
+    notebook.until(f"first => {STORE}.dataset.revision !== first", first)
     notebook.page.click("[data-command=pause]")
     notebook.until("() => document.querySelector('[data-state=paused]')")
+    notebook.page.get_by_text("Who sends what to whom", exact=True).click()
     pictures(notebook, "paused")
     assert notebook.run(1) == "(4, 'local', True)"
     assert notebook.complaints == []

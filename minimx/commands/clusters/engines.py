@@ -11,6 +11,7 @@ comes, by a client's views and their results; it is imported nowhere.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -57,39 +58,38 @@ class Engines:
         return {r: off if abs(off) > took / 2 else 0 for r, (took, off) in best.items()}
 
     def send(self, ranks: Sequence[int], kind: str, *content: Any) -> None:
-        """Run a function, on all; other messages have nobody to take them."""
+        """Run a function, or interrupt it, on all; an engine takes no other message."""
         if kind == "run":
+            self.events = Queue()  # an earlier run that did not end has its own
             result = self._view.apply_async(remote, *content)
+            follow = (result, self.events)
             threading.Thread(
-                target=self._follow, args=(result,), name="engines", daemon=True
+                target=self._follow, args=follow, name="engines", daemon=True
             ).start()
+        elif kind == "interrupt":
+            self._view.client.send_signal(signal.SIGINT, self._view.targets)
 
-    def _follow(self, result: Any) -> None:
+    def _follow(self, result: Any, events: Queue[Event]) -> None:
         """Put what the engines write, and then what came of it, into `events`."""
         written = {"out": [""] * len(self._ranks), "err": [""] * len(self._ranks)}
         over = False
         while not over:
             over = result.wait(PERIOD)
             for what, before in written.items():
-                self._put_lines(what, before, getattr(result, f"std{what}"), over)
+                now = getattr(result, f"std{what}")
+                for i, text in enumerate([now] if isinstance(now, str) else now):
+                    end = len(text) if over else text.rfind("\n") + 1
+                    for line in text[len(before[i]) : end].splitlines():
+                        events.put((self._ranks[i], what, (line,)))
+                    before[i] = text[: max(end, len(before[i]))]
         for rank, (kind, content, record) in zip(
             self._ranks, self._outcomes(result), strict=True
         ):
             if record is not None:
-                self.events.put((rank, "record", (record,)))
-            self.events.put((rank, kind, content))
+                events.put((rank, "record", (record,)))
+            events.put((rank, kind, content))
             for what in written:
-                self.events.put((rank, "quiet", (what,)))
-
-    def _put_lines(
-        self, what: str, before: list[str], now: str | Sequence[str], over: bool
-    ) -> None:
-        """Put new lines. before: what was put, by engine; brought up to date."""
-        for i, text in enumerate([now] if isinstance(now, str) else now):
-            end = len(text) if over else text.rfind("\n") + 1
-            for line in text[len(before[i]) : end].splitlines():
-                self.events.put((self._ranks[i], what, (line,)))
-            before[i] = text[: max(end, len(before[i]))]
+                events.put((rank, "quiet", (what,)))
 
     def _outcomes(self, result: Any) -> list[Any]:
         """What `remote` gave on each engine, or how the engine failed."""

@@ -27,15 +27,13 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-import numpy as np
-
 from minimx.core import engine, events
 from minimx.core.device import cpu
 from minimx.core.engine.failures import inherited
 from minimx.core.engine.origin import capture
 from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
-from minimx.kvstore.dist.communicator import Communicator
+from minimx.kvstore.dist.collectives import Collectives
 from minimx.kvstore.dist.control import Control
 from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
 from minimx.kvstore.dist.operations import (
@@ -47,9 +45,16 @@ from minimx.kvstore.dist.operations import (
 )
 from minimx.kvstore.dist.order import Order, named
 from minimx.kvstore.dist.parity import compare, facts
-from minimx.kvstore.dist.post import Bytes, Header, Loopback, MpiWire, Post, Wire
 from minimx.kvstore.dist.roles import assigned
-from minimx.kvstore.dist.service import Exchange, Message, Service
+from minimx.kvstore.dist.servers.post import (
+    Bytes,
+    Header,
+    Loopback,
+    MpiWire,
+    Post,
+    Wire,
+)
+from minimx.kvstore.dist.servers.service import Exchange, Message, Service
 from minimx.kvstore.dist.start import (
     JobError,
     check_installed,
@@ -124,7 +129,7 @@ class Job:
         workers = self.roles.workers
         works = self._process in workers
         group = world.Split(0 if works else 1, world.rank)
-        self.arrays = Communicator(mpi, group, self._complete)
+        self.arrays = Collectives(mpi, group, self._complete)
         self.rank, self.size = group.rank, len(workers)
         self._order = Order(self.size)  # used by rank 0
         here = socket.gethostname()
@@ -363,7 +368,7 @@ class Job:
             self.failure = JobError(f"{self.title} stops: {why}")
 
     def _fail_all(self, why: str, dead: Container[int]) -> None:
-        """Fail because of deaths; rank 0 lets other machines know, which cannot look."""
+        """Fail because of deaths; rank 0 sends them to other machines."""
         self._fail(why)
         for process in self._heartbeats.others if self._coordinates else ():
             if process not in self._processes.pids and process not in dead:

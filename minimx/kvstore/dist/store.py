@@ -1,9 +1,9 @@
 """The synchronous stores between processes: what a user calls.
 
-    dist_sync, dist              as `local` within each process, then a sum of all ranks
+    dist_sync, dist      as `local` within each process, then a sum of all ranks
     dist_sync_device,
-    dist_device_sync             as `device` within each process, then a sum of all ranks
-    horovod                      the sum alone: it keeps no values, has no optimizer
+    dist_device_sync     as `device` within each process, then a sum of all ranks
+    horovod              the sum alone: it keeps no values, has no optimizer
 
 In MXNet a server keeps the values and runs the optimizer, once for each sum. Here every
 rank keeps them and runs it: as the sums are the same to the bit, so are the values.
@@ -22,7 +22,8 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import KVStoreBase, as_list, known_capability
 from minimx.kvstore.compression import Compression
-from minimx.kvstore.dist.collectives import (
+from minimx.kvstore.dist.job import Job, job
+from minimx.kvstore.dist.sums import (
     described,
     gather,
     print_rows,
@@ -30,7 +31,6 @@ from minimx.kvstore.dist.collectives import (
     sum_over_ranks,
     sum_rows,
 )
-from minimx.kvstore.dist.job import Job, job
 from minimx.kvstore.execution import add, gathered, overwrite
 from minimx.kvstore.local import ROWS, Key, KVStore
 from minimx.optimizer import Optimizer

@@ -37,12 +37,14 @@ class Servers:
         self._workers = sum(group.size for group in groups)
         self.program = Program()
 
-    def add(self, layer: Layer, index: int, ready: dict[Group, float]) -> Arrivals:
+    def add(
+        self, layer: Layer, index: int, ready: dict[Group, float], urgency: int
+    ) -> Arrivals:
         """Add the work of one key.
 
-        index: the key's number, as the Trainer counts; the lower, the more urgent.
-        ready: when each group has its gradient. Returns, for each group, the work after
-        which it has the result.
+        index: the key's number, as the Trainer counts. ready: when each group has its
+        gradient. urgency: the lower, the sooner it is sent. Returns, for each group,
+        the work after which it has the result.
         """
         found: Arrivals = {group: [] for group in self._groups}
         for part in self._parts(layer, index):
@@ -51,7 +53,7 @@ class Servers:
             if self._store == "dist_async":
                 self._answer_each(layer, part, ready, found)
             else:
-                self._answer_all(layer, part, index, ready, found)
+                self._answer_all(layer, part, urgency, ready, found)
         return found
 
     def _parts(self, layer: Layer, index: int) -> Iterable[Part]:

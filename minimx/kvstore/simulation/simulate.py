@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from minimx.core.errors import ArgumentError
@@ -48,12 +48,14 @@ class Key(NamedTuple):
     """What travels as one message: a layer, or several in a bucket.
 
     layers: their positions in backward order. number: of the first layer in the net,
-    counted from the front.
+    counted from the front. urgency: p3 sends the lowest first; as MXNet's Trainer asks,
+    it is the number.
     """
 
     layer: Layer
     layers: tuple[int, ...]
     number: int
+    urgency: int
 
 
 def simulate(
@@ -64,6 +66,7 @@ def simulate(
     *,
     servers: int | None = None,
     full: bool | None = None,
+    priorities: Mapping[str, int] | None = None,
     **knobs: Any,
 ) -> Prediction:
     """Predict a step of `workers` that each have this workload.
@@ -71,9 +74,10 @@ def simulate(
     store: local, device, tree, ring (horovod, nccl), dist_sync, dist_async or p3.
     servers: of the parameter server; by default as many as workers, as MXNet's launcher
     starts, but no more than 64. full: follow each worker; by default up to 16, and
-    beyond that workers that do the same together. knobs: see `Settings`. Raises
-    `ArgumentError` for unknown stores and knobs, for no workers, and for places that no
-    link joins.
+    beyond that workers that do the same together. priorities: of p3, by layer; as in
+    `KVStore.push` the largest goes first. By default the nearer to the front, the
+    larger. knobs: see `Settings`. Raises `ArgumentError` for unknown stores, knobs and
+    layers, for no workers, and for places that no link joins.
 
     >>> table = Workload((Layer("dense", 1_000_000, 0.001, 0.002),))
     >>> simulate(table, Cluster.ethernet(gigabits=10), "ring", 4)
@@ -93,6 +97,8 @@ efficiency 36%)
     if cluster.cores:
         workload, cluster = taking_turns(workload, cluster, workers)
     step = Step(workload, cluster, kind, workers, settings, alone, single)
+    if priorities is not None:
+        step.order(priorities)
     if not needs_store(store, workers) and kind != "p3":
         return step.finished(Shared(Program(), [], {}))
     if kind in ("tree", "ring"):
@@ -153,6 +159,19 @@ class Step:
         self._group_of = groups_of(cluster, workers, special)
         self._groups = list(dict.fromkeys(self._group_of.values()))
 
+    def order(self, priorities: Mapping[str, int]) -> None:
+        """Give each layer a priority; the largest is sent first."""
+        names = {key.layer.name for key in self._keys}
+        if self._store != "p3" or names != set(priorities):
+            raise ArgumentError(
+                "priorities are for p3, one for each of "
+                f"{', '.join(sorted(names))}; {self._store} got some for "
+                f"{', '.join(sorted(map(str, priorities))) or 'none'}."
+            )
+        self._keys = [
+            key._replace(urgency=-priorities[key.layer.name]) for key in self._keys
+        ]
+
     def in_one_place(self) -> Shared:
         """Each key meets on the host, or on its home."""
         made = Builder(self._cluster, self._settings, self._group_of, self._on_store)
@@ -172,7 +191,8 @@ class Step:
         """Keys live on servers, whole or in parts."""
         made = Servers(self._cluster, self._store, self._groups, count, self._settings)
         arrivals = [
-            made.add(key.layer, key.number, self._ready(key)) for key in self._keys
+            made.add(key.layer, key.number, self._ready(key), key.urgency)
+            for key in self._keys
         ]
         run = by_arrival if self._store == "p3" else in_order
         return self._timed(made.program, run(made.program.works), arrivals)
@@ -296,4 +316,5 @@ def _keys(layers: Sequence[Layer], store: str, bucket: int) -> Iterator[Key]:
             total = sum(layers[k].elements for k in members)
             name = f"{first.name} … {layers[members[-1]].name}"
             first = first._replace(name=name, elements=total, rows=0)
-        yield Key(first, tuple(members), len(layers) - 1 - members[-1])
+        number = len(layers) - 1 - members[-1]
+        yield Key(first, tuple(members), number, number)

@@ -60,10 +60,10 @@ KNOBS = (
         type="str",
         default="",
         meaning=(
-            "The host of MXNet's scheduler. Ranks of MPI find each other without it, so "
-            "nothing connects to it; `minimx launch` sets it for programs that ask, and "
-            "it is compared between ranks: one that is told another address belongs to "
-            "another job, and is refused."
+            "The host of MXNet's scheduler. Ranks of MPI find each other without it, "
+            "so nothing connects to it; `minimx launch` sets it for programs that ask, "
+            "and it is compared between ranks: those with different addresses belong "
+            "to different jobs, and are refused."
         ),
         observable="Whether ranks that were given other addresses can train together.",
     ),

@@ -122,7 +122,7 @@ def test_seeds_and_knobs_that_differ_are_reported_at_the_start(
         first = max(cluster.run(functions.seconds)) - begin
     error = capfd.readouterr().err
     assert re.search(r"MXNET_KVSTORE_BIGARRAY_BOUND .* '77' on rank 1", error), error
-    assert first < 5 * slowness()
+    assert first < 10 * slowness()  # quiet and with bytecode: 3 to 4 s
     with pytest.raises(MXNetError, match="is closed"):
         cluster.run(functions.pids)
 

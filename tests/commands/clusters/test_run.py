@@ -39,8 +39,8 @@ def test_a_run_is_over_when_all_have_returned_and_their_output_has_come() -> Non
 def test_the_cause_is_who_failed_by_itself() -> None:
     run = run_of(3)
     run.take(0, "error", ("JobError: rank 2 died", "", True))
-    run.take(2, "closed", ("control",))
     run.take(1, "error", ("ValueError: no data", "Traceback: here", False))
+    run.take(2, "closed", ("control",))
     error = RankError(run.failures, "What now.")
     assert error.rank == 1
     assert str(error).splitlines() == [

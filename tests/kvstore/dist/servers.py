@@ -7,6 +7,7 @@ rows, packed gradients, optimizer states, records, profiles of servers, lost mes
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -187,12 +188,13 @@ def recorded(kv: Any) -> None:
 
 def mistakes(kv: Any) -> None:
     """Errors are raised where they are made, and the store works afterwards."""
-    for push, kind in (
+    wrong: list[tuple[Callable[[], object], type[Exception]]] = [
         (lambda: kv.push("nobody", nd.ones((1,))), ValueError),
         (lambda: kv.push("seen", nd.ones((3,))), ValueError),
         (lambda: kv.set_updater(print), mx.MXNetError),
         (lambda: kv.set_optimizer("sgd"), ValueError),
-    ):
+    ]
+    for push, kind in wrong:
         try:
             push()
         except kind:
@@ -232,8 +234,9 @@ def main(store: str, folder: str) -> None:
     if job().roles.dedicated:
         profiled(Path(folder))
     if mx.knobs.PS_DROP_MSG:
-        assert job().service.post.counts.resent > 0
-        assert job().service.post.counts.lost > 0
+        counts = job().serve().post.counts
+        assert counts.resent > 0
+        assert counts.lost > 0
     sys.stdout.write(f"rank {kv.rank} of {kv.num_workers}: servers are right\n")
 
 

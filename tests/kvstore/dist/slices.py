@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -35,21 +36,22 @@ def main(store: str) -> None:
     kv.push(0, values[0])
     kv.pull(0, out=outs[0])
     np.testing.assert_array_equal(outs[0].asnumpy(), n * (n - 1) / 2)
-    for call in (
+    refused: list[Callable[[], object]] = [
         lambda: kv.set_optimizer(mx.optimizer.create("sgd")),
         lambda: kv.set_gradient_compression({"type": "2bit"}),
         lambda: kv.init("sparse", nd.ones((2, 2)).tostype("row_sparse")),
-        lambda: (
-            mx.kv.create("dist_async") if mx.knobs.DMLC_PS_VAN_TYPE == "p3" else 1 / 0
-        ),
-    ):
+    ]
+    if mx.knobs.DMLC_PS_VAN_TYPE == "p3":
+        refused.append(lambda: mx.kv.create("dist_async"))
+    for call in refused:
         try:
             call()
-        except (ValueError, ZeroDivisionError):
+        except ValueError:
             continue
         raise AssertionError("no error")
     sys.stdout.write(
-        f"rank {kv.rank} of {job().size}: first after {first:.3f} s, all {whole:.3f} s\n"
+        f"rank {kv.rank} of {job().size}: first after {first:.3f} s, "
+        f"all {whole:.3f} s\n"
     )
 
 

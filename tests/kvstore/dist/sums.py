@@ -66,7 +66,9 @@ def rows(kv: Any) -> None:
         kv.init(key, nd.array(table, dtype=dtype).tostype("row_sparse"))
         whole = nd.sparse.zeros("row_sparse", shape, dtype=dtype)
         kv.pull(key, whole, ignore_sparse=False)
-        np.testing.assert_array_equal(whole.asnumpy(), np.arange(120).reshape(shape) % 7)
+        np.testing.assert_array_equal(
+            whole.asnumpy(), np.arange(120).reshape(shape) % 7
+        )
         for number in range(REPEAT):
             mine = [0, *range(kv.rank + 1, 10 * (kv.rank + 1), kv.rank + 1)]
             given = nd.zeros(shape, dtype=dtype)
@@ -127,7 +129,9 @@ def sparse_training(kv: Any) -> None:
             wanted = nd.array([kv.rank, 7])
             with mx.autograd.record():
                 weight = (
-                    table.data() if stype == "default" else table.row_sparse_data(wanted)
+                    table.data()
+                    if stype == "default"
+                    else table.row_sparse_data(wanted)
                 )
                 found = nd.Embedding(
                     wanted, weight, input_dim=8, output_dim=2, sparse_grad=True
@@ -143,7 +147,7 @@ def sparse_training(kv: Any) -> None:
 
 
 def first_step(kv: Any) -> None:
-    """Weights become rank 0's in the first step, after the first gradient, as MXNet's."""
+    """Weights become rank 0's in the first step, after the first gradient."""
     weight = gluon.Parameter("first", shape=(3,))
     weight.initialize(mx.init.Constant(kv.rank + 1))
     trainer = gluon.Trainer(

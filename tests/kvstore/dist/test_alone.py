@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import io
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 

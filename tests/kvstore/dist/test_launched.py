@@ -32,7 +32,7 @@ def begun(
     servers: int = 0,
     plain: bool = False,
     command: Sequence[str] = (),
-    **settings: str,
+    settings: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[str]:
     """A job; words: a program of this folder, and its arguments, unless `command`."""
     if not command:
@@ -44,7 +44,7 @@ def begun(
     folders = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         command,
-        env={**os.environ, "PYTHONPATH": folders, **settings},
+        env={**os.environ, "PYTHONPATH": folders, **(settings or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -108,7 +108,9 @@ def test_a_module_trains_as_one_process_from_the_values_of_rank_0(
 
 
 def test_sums_under_the_engine_without_threads() -> None:
-    code, text = ended(begun("sums.py", "dist_sync", MXNET_ENGINE_TYPE="NaiveEngine"))
+    code, text = ended(
+        begun("sums.py", "dist_sync", settings={"MXNET_ENGINE_TYPE": "NaiveEngine"})
+    )
     assert code == 0, text
 
 

@@ -26,7 +26,7 @@ def test_values_on_servers(
     store: str, servers: int, settings: dict[str, str], tmp_path: Path
 ) -> None:
     settings = {"MXNET_KVSTORE_BIGARRAY_BOUND": "1000", **settings}
-    job = begun("servers.py", store, str(tmp_path), servers=servers, **settings)
+    job = begun("servers.py", store, str(tmp_path), servers=servers, settings=settings)
     code, text = ended(job)
     assert code == 0, text
     for rank in range(2):
@@ -38,7 +38,7 @@ def test_processes_of_all_roles_in_any_order_under_plain_mpiexec() -> None:
     words = [mpiexec()]
     for role, count in (("server", 1), ("worker", 2), ("scheduler", 1)):
         words += ["-n", str(count), "-env", "DMLC_ROLE", role, *program, ":"]
-    code, text = ended(begun(command=words[:-1], DMLC_PS_VAN_TYPE="p3"))
+    code, text = ended(begun(command=words[:-1], settings={"DMLC_PS_VAN_TYPE": "p3"}))
     assert code == 0, text
     assert len(re.findall(r"rank [01] of 2: first after", text)) == 2
 
@@ -58,7 +58,9 @@ def test_a_fault_with_servers_is_named_and_ends_all(
     beats = {"PS_HEARTBEAT_INTERVAL": "1", "PS_HEARTBEAT_TIMEOUT": "3"}
     settings = beats if what == "freeze" else {}
     begin = time.monotonic()
-    got, text = ended(begun("faults.py", what, store, servers=servers, **settings))
+    got, text = ended(
+        begun("faults.py", what, store, servers=servers, settings=settings)
+    )
     assert got == code, text
     for pattern in found:
         assert re.search(pattern, text), text

@@ -89,6 +89,28 @@ def test_p3_starts_the_next_forward_pass_earlier() -> None:
     assert urgent.step_seconds < fifo.step_seconds
 
 
+def test_p3_sends_by_the_priorities_that_are_given() -> None:
+    table = Workload(
+        (Layer("back", 1_000_000, 0.1, 0.01), Layer("front", 1000, 0.1, 0.01))
+    )
+    cluster = replace(SWITCH, wire=Link(1e-5, 1e7), host=Link(1e-5, 1e7))
+
+    def start(**priorities: int) -> float:
+        given: Any = {"priorities": priorities} if priorities else {}
+        found = simulate(
+            table, cluster, "p3", 4, servers=1, slice_threshold=10_000, **given
+        )
+        return forward_start(found, "front")
+
+    assert start() == start(front=0, back=-1) == start(front=7, back=3)
+    assert start(front=0, back=1) > 4 * start()
+    for wrong in ({"front": 1}, {"front": 1, "back": 0, "other": 2}):
+        with pytest.raises(ArgumentError, match="one for each of back, front"):
+            start(**wrong)
+    with pytest.raises(ArgumentError, match="priorities are for p3"):
+        simulate(table, cluster, "ring", 2, priorities={"front": 0, "back": 1})
+
+
 # -- what always holds ----------------------------------------------------------------
 
 LAYERS = st.lists(

@@ -96,15 +96,15 @@ def test_knobs_are_tried_not_turned(view: KVStoreView) -> None:
 
 def test_a_click_slows_a_link_then_cuts_it_then_mends_it(view: KVStoreView) -> None:
     step = view.prediction.step_seconds
-    link = {"kind": "link", "name": "worker 0 → switch"}
-    assert hear(view, **link)["ok"]
+    link = "worker 0 → switch"
+    assert hear(view, kind="link", name=link)["ok"]
     assert view.prediction.step_seconds > step
     assert facts(view)["faults"] == ["worker 0 → switch at ×0.25"]
-    hear(view, **link)
+    hear(view, kind="link", name=link)
     assert facts(view)["lesson"].startswith("no way from worker 0 to host")
     assert "no way from worker 0 to host" in repr(view)
     ET.fromstring(view.svg())
-    hear(view, **link)
+    hear(view, kind="link", name=link)
     assert view.prediction.step_seconds == step and facts(view)["faults"] == []
     hear(view, kind="worker", number=1)
     assert facts(view)["faults"] == ["worker 1 ×2 slower"]
@@ -227,7 +227,7 @@ def test_the_workload_is_that_of_the_last_recorded_step() -> None:
     view = KVStoreView(record=record, net=net, store="ring", workers=4)
     assert view.trial.workload.nbytes == 4 * (4 * 8 + 8 + 8 * 2 + 2)
     assert [key.name for key in view.scene.keys] == [
-        one.name for one in reversed(net.collect_params().values())
+        one.name for one in reversed([*net.collect_params().values()])
     ]
     assert facts(view)["source"] == "modelled", "one device sends nothing"
     view.close()

@@ -25,10 +25,11 @@ from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.inbox import Inbox, Message
 from minimx_widgets.packing import pack
-from minimx_widgets.pictures.kvstore import scaling, text
 from minimx_widgets.pictures.kvstore import scene as scenes
+from minimx_widgets.pictures.kvstore import text
 from minimx_widgets.pictures.kvstore import trial as trials
 from minimx_widgets.pictures.kvstore.measured import LastStep, measured
+from minimx_widgets.pictures.kvstore.scaling import Curve, Scaler, whole
 from minimx_widgets.pictures.kvstore.scene import Scene
 from minimx_widgets.pictures.kvstore.trial import Trial
 from minimx_widgets.pictures.kvstore.workloads import EXAMPLES, example
@@ -77,7 +78,7 @@ class KVStoreView(PicturedWidget):
 
     # A view that could not be made is closed all the same, by its finaliser.
     _inbox: Inbox | None = None
-    _scaler: scaling.Scaler | None = None
+    _scaler: Scaler | None = None
 
     def __init__(
         self,
@@ -101,14 +102,14 @@ class KVStoreView(PicturedWidget):
         self._own = cluster if isinstance(cluster, Cluster) else None
         self._source = scenes.MODELLED
         self._asked_for_curve = False
-        self._last_curve: tuple[Trial, scaling.Curve] | None = None
+        self._last_curve: tuple[Trial, Curve] | None = None
         self.trial = Trial(
             self._work_of(self._workload), trials.preset(cluster), store, workers
         )
         super().__init__(**settings)
         self.declared = [_control(name) for name in trials.FIELDS]
         self._inbox = Inbox(self._answer, name="minimx kvstore view", overtake=True)
-        self._scaler = scaling.Scaler(self._drawn)
+        self._scaler = Scaler(self._drawn)
         if self._record is not None and len(self._record.comm()):
             self._source = scenes.MEASURED
         self._show()
@@ -268,12 +269,12 @@ class KVStoreView(PicturedWidget):
         return self._scene
 
     @property
-    def scaling(self) -> scaling.Curve:
+    def scaling(self) -> Curve:
         """The whole scaling curve; computed now if it is not there yet."""
         with self._lock:
             known = self._last_curve
         if known is None or known[0] != self._of_curve():
-            self._drawn(self._of_curve(), scaling.whole(self._of_curve()))
+            self._drawn(self._of_curve(), whole(self._of_curve()))
         return dict(self.curve)
 
     def _of_curve(self) -> Trial:
@@ -354,7 +355,7 @@ class KVStoreView(PicturedWidget):
         names = {short: name for name, short in trials.FIELDS.items()}
         return code({names[short]: (None, value) for short, value in tried.items()})
 
-    def _drawn(self, trial: Trial, curve: scaling.Curve) -> None:
+    def _drawn(self, trial: Trial, curve: Curve) -> None:
         """A curve, or the first part of it, was computed; in the scaler's thread."""
         with self._lock:
             ghost = self.curve.get("ghost")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from minimx.kvstore.simulation import Cluster, Layer, Link, Workload
+from minimx_widgets.pictures.kvstore import scene as scenes
 from minimx_widgets.pictures.kvstore.layout import laid_out
 from minimx_widgets.pictures.kvstore.scene import (
     COMPUTING,
@@ -13,6 +14,7 @@ from minimx_widgets.pictures.kvstore.scene import (
     PULL,
     PUSH,
     REDUCE,
+    Bars,
     Scene,
     disconnected,
     modelled,
@@ -115,6 +117,20 @@ def test_many_workers_are_joined(store: str, workers: int) -> None:
     assert sum(place.count for place in above) == workers
     assert all(0 < place.x < 1 and 0 < place.y < 1 for place in found.layout.places)
     assert len({(p.x, p.y) for p in found.layout.places}) == len(found.layout.places)
+
+
+def test_too_many_bars_are_joined_and_keep_their_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slices = [(0, PUSH, k // 50, 0, 1000 * k, 1000 * k + 900, 10) for k in range(100)]
+    rows = [(row, kind, key, start, end, route, nbytes)
+            for row, kind, key, route, start, end, nbytes in slices]  # fmt: skip
+    assert len(Bars.of(rows)) == 100
+    monkeypatch.setattr(scenes, "MOST_BARS", 10)
+    few = Bars.of(rows)
+    assert few.key.tolist() == [0, 1]
+    assert few.start.tolist() == [0, 50_000] and few.end.tolist() == [49_900, 99_900]
+    assert few.nbytes.tolist() == [500, 500]
 
 
 def test_links_are_slow_or_cut_as_they_were_changed() -> None:

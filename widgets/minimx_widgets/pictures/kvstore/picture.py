@@ -193,17 +193,17 @@ def _timeline(
     for k, row in enumerate(scene.rows):
         parts.append(svg.text(14, y + 9, svg.clipped(row.label, LEFT - 14, 9), muted,
                               size=10.5))  # fmt: skip
-        start = y
+        before = y
         for line in row.lines:
             tops[k, line] = y
             y += BAND if line == 0 else THIN
-        y = max(y + 4, start + 13)
-    for row, start, end in scene.waits:
-        parts.append(_hatched(LEFT + start * scale, tops[row, 0], (end - start) * scale,
-                              dark=dark))  # fmt: skip
-    for (row, line), at in tops.items():
+        y = max(y + 4, before + 13)
+    for number, start, end in scene.waits:
+        x, wide = LEFT + start * scale, (end - start) * scale
+        parts.append(_hatched(x, tops[number, 0], wide, dark=dark))
+    for (number, line), at in tops.items():
         high = BAND - 2 if line == 0 else THIN - 1
-        for kind, start, end in _runs(scene, row, line, 1 / scale):
+        for kind, start, end in _runs(scene, number, line, 1 / scale):
             fill = colour(kind, dark=dark)
             wide = max(0.5, (end - start) * scale)
             said = f"{KINDS[kind]}: {human_time(start)} to {human_time(end)}"

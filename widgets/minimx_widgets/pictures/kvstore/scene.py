@@ -22,6 +22,9 @@ COMPUTING = (BACKWARD, FORWARD, UPDATE, OTHER)
 #: Lines of a place's row, and what lies in them.
 LINES = ("compute", "push", "reduce", "pull")
 LINE_OF = (0, 0, 0, 1, 2, 3, 0)
+#: Of more bars those are joined that lie nearer than a share of the time: the least
+#: share that leaves few enough.
+MOST_BARS, NEAR = 20_000, (1 / 300, 1 / 100, 1 / 30)
 MODELLED, MEASURED = "modelled", "measured"
 
 
@@ -52,14 +55,35 @@ class Bars:
 
     @classmethod
     def of(cls, found: Sequence[tuple[float, ...]]) -> Bars:
-        """From tuples in the order of the columns."""
+        """From tuples in the order of the columns.
+
+        Of more than `MOST_BARS`, those of one key on one way that follow each other
+        closely are one.
+        """
         table = np.array(found, np.float64).reshape(len(found), 7)
+        for share in NEAR:
+            if len(table) > MOST_BARS:
+                table = _joined(table, share * table[:, 4].max())
         table = table[np.argsort(table[:, 3], kind="stable")]
         types = ("u2", "u1", "u2", "f8", "f8", "i4", "f8")
         return cls(*(table[:, k].astype(t) for k, t in enumerate(types)))
 
     def __len__(self) -> int:
         return len(self.row)
+
+
+def _joined(table: Array, gap: float) -> Array:
+    """Rows of bars that follow each other within a gap, as one with all their bytes."""
+    same = table[:, [0, 1, 2, 5]]  # row, kind, key, route
+    order = np.lexsort((table[:, 3], *same.T))
+    table, same = table[order], same[order]
+    fresh = np.append(True, (np.diff(same, axis=0) != 0).any(axis=1))
+    fresh[1:] |= table[1:, 3] - table[:-1, 4] > gap
+    firsts = np.flatnonzero(fresh)
+    found = table[firsts]
+    found[:, 4] = np.maximum.reduceat(table[:, 4], firsts)
+    found[:, 6] = np.add.reduceat(table[:, 6], firsts)
+    return found
 
 
 @dataclass(frozen=True)
@@ -157,9 +181,12 @@ def modelled(
     step = 1e9 * found.step_seconds
     made = Bars.of(bars)
     numbers = Numbers(
-        *(1e9 * x for x in (found.step_seconds, found.compute_seconds)),
-        *(1e9 * x for x in (found.communication_seconds, found.exposed_seconds)),
-        *(found.overlap, found.efficiency),
+        step=step,
+        compute=1e9 * found.compute_seconds,
+        communication=1e9 * found.communication_seconds,
+        exposed=1e9 * found.exposed_seconds,
+        overlap=found.overlap,
+        efficiency=found.efficiency,
     )
     return Scene(
         MODELLED,
@@ -206,7 +233,7 @@ class Drawing:
         self._rank = {one.name: last - k for k, one in enumerate(workload.layers)}
         self._layout = layout
         self._wire = {wire.name: k for k, wire in enumerate(layout.wires)}
-        self._ends = {}
+        self._ends: dict[tuple[int | str, ...], int] = {}
         for k, wire in enumerate(layout.wires):
             self._ends.setdefault(self._drawn(wire.name), k)
         self._number: dict[str, int] = {}

@@ -59,8 +59,8 @@ def _places(scene: Scene) -> Table:
     bars, rows = scene.bars, []
     lines = np.array(LINE_OF)[bars.kind]
     waiting = np.zeros(len(scene.rows))
-    for row, start, end in scene.waits:
-        waiting[row] += end - start
+    for number, start, end in scene.waits:
+        waiting[number] += end - start
     for k, row in enumerate(scene.rows):
         mine = [(bars.row == k) & (lines == line) for line in range(len(LINES))]
         took = [

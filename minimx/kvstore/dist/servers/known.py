@@ -10,8 +10,8 @@ import numpy as np
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.engine.var import Var
-from minimx.kvstore.dist.post import Bytes, Header
-from minimx.kvstore.dist.server import ROWS
+from minimx.kvstore.dist.servers.post import Bytes, Header
+from minimx.kvstore.dist.servers.server import ROWS
 from minimx.kvstore.planners.placement import Part
 
 

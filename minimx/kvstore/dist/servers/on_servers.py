@@ -30,12 +30,16 @@ from minimx.core.knobs import knobs
 from minimx.kvstore.base import KVStoreBase
 from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.compression import Compression
-from minimx.kvstore.dist.asking import Answer, ask, ask_all
-from minimx.kvstore.dist.known import Known, cut_rows, joined_rows, memory_of
-from minimx.kvstore.dist.post import Bytes, Header
-from minimx.kvstore.dist.server import ROWS
-from minimx.kvstore.dist.service import Message
-from minimx.kvstore.dist.states import RemoteUpdater, settings_of, without_parameters
+from minimx.kvstore.dist.servers.asking import Answer, ask, ask_all
+from minimx.kvstore.dist.servers.known import Known, cut_rows, joined_rows, memory_of
+from minimx.kvstore.dist.servers.post import Bytes, Header
+from minimx.kvstore.dist.servers.server import ROWS
+from minimx.kvstore.dist.servers.service import Message
+from minimx.kvstore.dist.servers.states import (
+    RemoteUpdater,
+    settings_of,
+    without_parameters,
+)
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
 from minimx.kvstore.local import Key, KVStore, by_key

@@ -8,6 +8,7 @@ own, because it waits for the engine, which must never keep MPI waiting.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,10 +19,10 @@ from typing import Any, NamedTuple
 from minimx.core import errors as known_errors
 from minimx.core import events
 from minimx.kvstore.dist.operations import Outside
-from minimx.kvstore.dist.post import Bytes, Header, Post
 from minimx.kvstore.dist.roles import Roles
-from minimx.kvstore.dist.server import SLOW, Request, Server
-from minimx.kvstore.dist.start import JobError
+from minimx.kvstore.dist.servers.post import Bytes, Header, Post
+from minimx.kvstore.dist.servers.server import SLOW, Request, Server
+from minimx.kvstore.dist.start import JobError, launched
 
 log = logging.getLogger(__name__)
 
@@ -238,3 +239,22 @@ def _fail(exchange: Exchange, error: Exception) -> None:
         raise error
 
     exchange.fn = run
+
+
+def serve_if_launched() -> None:
+    """Serve until all workers have ended, then exit; nothing in other processes.
+
+    As in MXNet, the program is the same for all, and `import minimx` calls this where
+    DMLC_ROLE says that the process only serves.
+
+    The exit code is 0, or 1 if a worker has failed.
+    """
+    if not launched():
+        return
+    # This runs while `minimx` is being imported; other threads, which import parts of
+    # it when they need them, would wait for the end of that.
+    sys.modules["minimx"].__spec__._initializing = False  # type: ignore[union-attr]
+    from minimx.kvstore.dist.job import job  # which needs this module
+
+    job().serve().serve()
+    sys.exit(0)

@@ -26,7 +26,7 @@ from minimx.core.dtypes import FLOAT16, FLOAT32, resolve
 from minimx.core.errors import ArgumentError, MXNetError, ShapeError
 from minimx.core.events import attributed
 from minimx.kvstore.dist.order import named
-from minimx.kvstore.dist.post import Bytes, Header
+from minimx.kvstore.dist.servers.post import Bytes, Header
 from minimx.optimizer import Updater, get_updater
 
 #: After so many seconds of waiting for pushes, the workers that miss are named.

@@ -18,8 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from minimx.core.knobs import knobs
-from minimx.kvstore.dist.outbox import Outbox
-from minimx.kvstore.dist.reliable import Loss, Reliable
+from minimx.kvstore.dist.servers.reliable import Loss, Outbox, Reliable
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Header = dict[str, Any]

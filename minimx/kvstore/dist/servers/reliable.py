@@ -1,4 +1,7 @@
-"""Messages that may be lost: sent again until acknowledged, and taken once.
+"""Messages that overtake, and messages that may be lost.
+
+An `Outbox` lets the most urgent go first. What may be lost is sent again until it is
+acknowledged, and taken once:
 
     PS_DROP_MSG          percent of arriving messages that are lost on purpose
     PS_RESEND            acknowledge messages, and send again what is not acknowledged
@@ -12,9 +15,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
 from typing import Generic, TypeVar
 
 FrameT = TypeVar("FrameT")
+ItemT = TypeVar("ItemT")
 
 
 class Reliable(Generic[FrameT]):
@@ -86,3 +93,37 @@ class Loss:
     def hits(self, percent: int) -> bool:
         """Whether the message that comes now is lost."""
         return percent > 0 and self._draws.random() * 100 < percent
+
+
+class Outbox(Generic[ItemT]):
+    """Queues by receiver; of equal urgency the first that came is the first to go.
+
+    >>> box = Outbox[str]()
+    >>> for priority, item in [(-2, "last layer"), (-2, "more of it"), (0, "first")]:
+    ...     box.put(7, item, priority)
+    >>> [box.take(lambda to: True) for _ in range(3)]
+    [(7, 'first'), (7, 'last layer'), (7, 'more of it')]
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[int, list[tuple[int, int, ItemT]]] = {}
+        self._turn = count()
+
+    def put(self, to: int, item: ItemT, priority: int) -> None:
+        """Let something wait."""
+        queue = self._queues.setdefault(to, [])
+        heappush(queue, (-priority, next(self._turn), item))
+
+    def take(self, room: Callable[[int], bool]) -> tuple[int, ItemT] | None:
+        """The most urgent of those whose receiver has room; None if there is none."""
+        ready = [(queue[0][:2], to) for to, queue in self._queues.items() if room(to)]
+        if not ready:
+            return None
+        _, to = min(ready)
+        item = heappop(self._queues[to])[2]
+        if not self._queues[to]:
+            del self._queues[to]
+        return to, item
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues.values()))

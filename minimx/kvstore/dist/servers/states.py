@@ -51,7 +51,8 @@ class RemoteUpdater:
 
     store: asks the servers; it has this updater, and is not kept by it, since the
     optimizer knows parameters, whose memory should go with the program's last
-    reference and not with Python's next search for cycles. A file of states does not say how many servers there were.
+    reference and not with Python's next search for cycles. A file of states does not
+    say how many servers there were.
     """
 
     def __init__(self, store: Any, optimizer: Optimizer) -> None:

@@ -9,8 +9,8 @@ from minimx.core import engine
 from minimx.core.engine.var import Var
 from minimx.core.errors import ProfilerError
 from minimx.kvstore.dist import job as jobs
-from minimx.kvstore.dist.post import Bytes, Header
-from minimx.kvstore.dist.service import Message
+from minimx.kvstore.dist.servers.post import Bytes, Header
+from minimx.kvstore.dist.servers.service import Message
 
 Answer = tuple[Header, Bytes | None]
 

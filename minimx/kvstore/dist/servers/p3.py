@@ -19,10 +19,10 @@ from minimx.core.events import attributed
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import known_capability
 from minimx.kvstore.dist.job import job
-from minimx.kvstore.dist.known import Known, memory_of
-from minimx.kvstore.dist.on_servers import ServerStore
-from minimx.kvstore.dist.post import Bytes, Header
-from minimx.kvstore.dist.service import Message
+from minimx.kvstore.dist.servers.known import Known, memory_of
+from minimx.kvstore.dist.servers.on_servers import ServerStore
+from minimx.kvstore.dist.servers.post import Bytes, Header
+from minimx.kvstore.dist.servers.service import Message
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
 from minimx.kvstore.local import Key, by_key
