@@ -40,6 +40,7 @@ class NCCL(KVStore):
 
     def __init__(self) -> None:
         super().__init__("nccl")
+        self._updated_on: dict[Key, Context] = {}
         self._real = num_gpus() > 0 and backend_of(gpu(0)) == "cuda"
         if self._real:
             nccl.library()  # raises where it is missing
@@ -80,8 +81,11 @@ class NCCL(KVStore):
             if self._updater is None:
                 self._stored[one.key] = summed
                 continue
-            stored = self._value(one.key).as_in_context(home)
-            self._updater(one.key, summed, stored)
+            # The optimizer's states are where the key was updated first; calls, and
+            # with them their homes, change with the knobs.
+            place = self._updated_on.setdefault(one.key, home)
+            stored = self._value(one.key).as_in_context(place)
+            self._updater(one.key, summed.as_in_context(place), stored)
             self._stored[one.key] = stored
         return total
 

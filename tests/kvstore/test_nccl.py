@@ -85,6 +85,21 @@ def test_an_updater_gets_each_sum() -> None:
             np.testing.assert_array_equal(mine.asnumpy(), theirs.asnumpy())
 
 
+def test_calls_may_change_while_an_optimizer_has_states() -> None:
+    """Momentum stays on the GPU where a key was updated first, whoever shares calls."""
+    kv, gradients = begun(), given()
+    kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0, momentum=0.5))
+    for at_once in (16, 1, 3):
+        with knobs(MXNET_UPDATE_AGGREGATION_SIZE=at_once):
+            kv.push(list(SHAPES), list(gradients.values()))
+    # Steps of 1, 1.5 and 1.75 sums.
+    for key, values in gradients.items():
+        kv.pull(key, out := [nd.empty(SHAPES[key], ctx=mx.gpu(i)) for i in range(4)])
+        total = sum(value.asnumpy() for value in values)
+        for each in out:
+            np.testing.assert_allclose(each.asnumpy(), -4.25 * total)
+
+
 def sent(use: Any) -> tuple[int, Counter[tuple[str, str]]]:
     """How many calls, and the bytes over each link."""
     with mx.Record() as record:

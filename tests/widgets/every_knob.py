@@ -303,6 +303,10 @@ BETWEEN_DEVICES: list[tuple[dict[str, Any], dict[str, str], str, Trial]] = [
     (ON_GPUS, CUT, "MXNET_KVSTORE_TREE_BACKTRACK", Trial(("1",), sent, "copies")),
     (ON_GPUS, CUT, "MXNET_KVSTORE_LOGTREE", Trial(("1",), says, "lines printed")),
     (
+        {**ON_GPUS, "store": "nccl"}, {}, "MXNET_UPDATE_AGGREGATION_SIZE",
+        Trial(("1",), sent, "copies"),
+    ),
+    (
         ON_THE_HOST, {"MXNET_KVSTORE_BIGARRAY_BOUND": "1000"},
         "MXNET_KVSTORE_REDUCTION_NTHREADS", Trial(("2",), adders, "threads"),
     ),

@@ -13,8 +13,9 @@ from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx_widgets import BeforeAfter
 from minimx_widgets.lab.before_after import LISTED
+from minimx_widgets.lab.turn_text import FIGURES
 from minimx_widgets.lab.turns import Turns
-from minimx_widgets.training.meter import NAMES, Facts
+from minimx_widgets.training.meter import Facts
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -78,7 +79,8 @@ def test_before_anything_is_turned_it_says_what_will_be_here(
     assert repr(desk.strip) == "BeforeAfter(no turn yet)"
     assert "Nothing was turned yet" in desk.strip.state["empty"]
     assert [row["name"] for row in desk.strip.state["rows"]] != []
-    assert {row["name"] for row in desk.strip.state["rows"]} == set(NAMES)
+    of_one_device = {figure.name for figure in FIGURES}
+    assert {row["name"] for row in desk.strip.state["rows"]} == of_one_device
     assert desk.strip.history == []
     assert "No turn yet" in repr(desk.strip.table())
     assert "Nothing was turned yet" in desk.strip.svg()

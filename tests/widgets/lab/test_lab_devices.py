@@ -155,6 +155,9 @@ def test_what_cannot_be_is_refused_and_nothing_changes(
     assert (lab.settings.batch_size, lab.settings.devices) == (50, 4)
     assert lab.controls.settings["devices"] == "4"
     assert knobs.MINIMX_SIM_GPUS == 4
+    lab.set("store", "nccl")
+    with pytest.raises(ArgumentError, match="it adds on GPUs"):
+        lab.set("device", "cpu(0)")
     few = make(data=pictures(3), devices=4)
     few.step()
     with pytest.raises(ArgumentError, match="only 3 samples"):

@@ -68,7 +68,7 @@ class Lab:
     data: "glyphs", "digits", a Gluon dataset, or four arrays (train images and labels,
         test images and labels).
     devices: how many train together, from `device` on, each on a piece of every batch.
-    store: where their gradients are summed: "local" or "device"; see `mx.kv`.
+    store: where their gradients are summed: "local", "device" or, of GPUs, "nccl".
     graph: how the network runs: "hybridized", "static" or "imperative".
     dtype: in what layers compute: "float32", "float16" or "bfloat16". The last two are
         mixed precision of this training alone; its weights stay float32.
@@ -142,6 +142,7 @@ class Lab:
         self._changed(self.session)
 
     def _make_views(self) -> None:
+        self.show_settings()
         self.monitor = TrainingMonitor(self._run, height=128)
         self._probe = Probe()
         #: Test images with what the network says of them now.

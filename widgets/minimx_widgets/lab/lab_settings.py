@@ -10,7 +10,7 @@ from minimx.core.errors import ArgumentError
 from minimx_widgets.lab.lab_controls import Field
 from minimx_widgets.training.networks import NETWORKS
 from minimx_widgets.training.precision import DTYPES, SCALINGS
-from minimx_widgets.training.spread import MOST, device_of, devices_of, stores
+from minimx_widgets.training.spread import MOST, NCCL, device_of, devices_of, stores
 from minimx_widgets.training.training import (
     DATA,
     GRAPHS,
@@ -35,7 +35,8 @@ DEVICES = (
 )
 STORE = (
     "Where the gradients of several devices are summed: local on the host, device on "
-    "the devices. It may change between two steps; one device needs none"
+    "the devices, nccl on a ring of GPUs. It may change between two steps; one device "
+    "needs none"
 )
 
 Choices = tuple[tuple[str, str], ...]
@@ -126,9 +127,14 @@ def check(settings: Settings) -> None:
     """Whether settings go together; GPUs that are missing are added.
 
     Raises `ArgumentError` for more devices than there can be, or than a batch has
-    samples.
+    samples, and for a store that cannot add there.
     """
-    devices_of(settings.device, settings.devices)
+    first, *others = devices_of(settings.device, settings.devices)
+    if others and settings.store == NCCL and first.device_type != "gpu":
+        raise ArgumentError(
+            f"store={NCCL} with devices={settings.devices} on {first}: it adds on "
+            "GPUs. Choose device=gpu(0), or the store local or device."
+        )
     if settings.batch_size < settings.devices:
         raise ArgumentError(
             f"batch_size={settings.batch_size} with devices={settings.devices}: each "

@@ -96,11 +96,6 @@ RULES: tuple[Rule, ...] = (
     ),
     *STORE_RULES,
     Rule(
-        "DMLC_ROLE DMLC_NUM_WORKER",
-        never,
-        "acts in a job of several processes; this run is one process",
-    ),
-    Rule(
         "MXNET_CUDA_LIB_CHECKING MXNET_CUDNN_LIB_CHECKING MINIMX_CUDA_VERBOSE",
         lambda now: now.cuda,
         "acts on a real CUDA device; this machine has none",

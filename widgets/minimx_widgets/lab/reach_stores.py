@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minimx_widgets.lab.situation import Rule, Situation, never
+from minimx_widgets.training.spread import LOCAL, NCCL
 
 _TREES = "MXNET_KVSTORE_LOGTREE MXNET_KVSTORE_TREE_*"
 
@@ -21,14 +22,36 @@ def _is_cut(now: Situation) -> bool:
 
 STORE_RULES: tuple[Rule, ...] = (
     Rule(
-        "MXNET_KVSTORE_SLICE_THRESHOLD MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE",
+        "MXNET_KVSTORE_SLICE_THRESHOLD MXNET_KVSTORE_DIST_ROW_SPARSE_VERBOSE "
+        "DMLC_ROLE DMLC_NUM_WORKER DMLC_NUM_SERVER DMLC_PS_* PS_*",
         never,
         "acts in a job of several processes; this run is one process",
     ),
     Rule(
-        "MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_UPDATE_ON_KVSTORE MXNET_KVSTORE_*",
+        "MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_UPDATE_ON_KVSTORE "
+        "MXNET_KVSTORE_* MXNET_UPDATE_AGGREGATION_SIZE",
         lambda now: now.devices > 1,
         "acts between several devices; this run has one",
+    ),
+    Rule(
+        "MXNET_KVSTORE_SERIAL_PUSH",
+        never,
+        "acts on row-sparse gradients; this network has none",
+    ),
+    Rule(
+        "MXNET_UPDATE_AGGREGATION_SIZE",
+        lambda now: now.store == NCCL,
+        "acts in the store nccl; this run takes another one",
+    ),
+    Rule(
+        "MXNET_UPDATE_AGGREGATION_SIZE",
+        lambda now: not now["MXNET_KVSTORE_REDUCE_BUCKET_SIZE"],
+        "MXNET_KVSTORE_REDUCE_BUCKET_SIZE decides what a call carries",
+    ),
+    Rule(
+        f"MXNET_KVSTORE_USETREE {_TREES}",
+        lambda now: now.store != NCCL,
+        "acts in the store device; nccl sends over a ring",
     ),
     Rule(
         f"MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_KVSTORE_USETREE {_TREES}",
@@ -37,7 +60,7 @@ STORE_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         f"MXNET_ENABLE_GPU_P2P MINIMX_SIM_LINKS MXNET_KVSTORE_USETREE {_TREES}",
-        lambda now: now.store != "local",
+        lambda now: now.store != LOCAL,
         "acts where GPUs add; the store local adds on the host",
     ),
     Rule(
@@ -52,8 +75,8 @@ STORE_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "MXNET_KVSTORE_REDUCTION_NTHREADS MXNET_KVSTORE_BIGARRAY_BOUND",
-        lambda now: now.store == "local",
-        "acts where the host adds; the store device adds on the devices",
+        lambda now: now.store == LOCAL,
+        "acts where the host adds; this store adds on the devices",
     ),
     Rule(
         "MXNET_KVSTORE_REDUCTION_NTHREADS MXNET_KVSTORE_BIGARRAY_BOUND",
@@ -73,7 +96,7 @@ STORE_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "MXNET_KVSTORE_REDUCE_BUCKET_SIZE",
-        lambda now: not now.updates_in_store,
+        lambda now: now.store == NCCL or not now.updates_in_store,
         "acts on gradients that come back to devices: MXNET_UPDATE_ON_KVSTORE=0",
     ),
     Rule(
@@ -83,7 +106,7 @@ STORE_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "MXNET_CPU_PRIORITY_NTHREADS",
-        lambda now: not now.gpu or now.store == "local",
+        lambda now: not now.gpu or now.store == LOCAL,
         "acts on urgent work of the CPU; here GPUs add",
     ),
 )

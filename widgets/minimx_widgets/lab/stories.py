@@ -97,7 +97,7 @@ _STORIES = {
     "idle devices, put to work": _story(
         "The same four devices with batches of 512, and devices that add gradients "
         "themselves: fewer bytes per step for 32 times the samples, none of them "
-        "through the host. The guide would take the store nccl, which needs real GPUs.",
+        "through the host. The guide takes the store nccl: on GPUs, try it as well.",
         IDLE,
         GRAPHS | {"devices": "4", "store": "device", "batch_size": "512"},
     ),
