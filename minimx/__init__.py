@@ -23,6 +23,7 @@ from minimx import (
 )
 from minimx import aliases as _aliases
 from minimx import context as device
+from minimx import interrupts as _interrupts
 from minimx import nd as ndarray
 from minimx.context import (
     Context,
@@ -37,7 +38,6 @@ from minimx.context import (
     num_gpus,
 )
 from minimx.core import autograd, engine, errors, record, storage
-from minimx.core import interrupts as _interrupts
 from minimx.core.errors import MXNetError
 from minimx.core.knobs import ipython as _ipython
 from minimx.core.knobs import knobs

@@ -43,7 +43,7 @@ WINGS = {
         "gluon optimizer initializer metric lr_scheduler callback amp numerics",
         10_450,
     ),
-    "the kvstore": ("kvstore", 5_200),
+    "the kvstore": ("kvstore", 5_500),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_260),
     "tools": ("profiler monitor visualization test_utils commands tools", 9_700),
     "the rest": ("", 1_040),

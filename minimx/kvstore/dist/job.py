@@ -6,9 +6,8 @@ hands it to the thread of this module, which announces it to rank 0 (`order.py`)
 it when rank 0 says so, and gives its vars back. So no worker of the engine ever waits
 for another process.
 
-While it waits, the thread looks whether the processes of ranks on the same machine are
-alive (`liveness.py`). If one is not, everything that waits for it fails with
-`JobError`. Of processes on other machines, `minimx launch` notes who died.
+While it waits, the thread looks whether the other processes are alive (`liveness.py`).
+If one is not, everything that waits for it fails with `JobError`.
 """
 
 from __future__ import annotations
@@ -110,13 +109,11 @@ class Job:
         atexit.register(self.close)
 
     def _be_alone(self) -> None:
-        self._mpi = None
-        self._process = 0
+        self._mpi, self._process = None, 0
         self._wire: Wire = Loopback()
         self.roles = assigned([str(knobs.DMLC_ROLE)], wanted_servers())
         check_launched(self.roles)
-        self._processes = Processes({})
-        self._heartbeats = Heartbeats(())
+        self._processes, self._heartbeats = Processes({}), Heartbeats(())
 
     def _begin_mpi(self, mpi: Any) -> None:
         world = mpi.COMM_WORLD
@@ -224,8 +221,7 @@ class Job:
     @property
     def local_rank(self) -> int:
         """Which of the workers on this machine this is, from 0."""
-        below = self.roles.workers[: self.rank]
-        return sum(process in self._processes.pids for process in below)
+        return sum(k in self._processes.pids for k in self.roles.workers[: self.rank])
 
     def _complete(self, request: Any) -> None:
         """Wait for MPI, and watch the other processes meanwhile."""
@@ -439,19 +435,16 @@ class Job:
                 if process not in self._left:
                     self._control.send(process, {"alive": True})
         if silent := self._heartbeats.silent(self._left):
-            who, limit = (
-                ", ".join(map(self.roles.title, silent)),
-                knobs.PS_HEARTBEAT_TIMEOUT,
-            )
+            who = ", ".join(map(self.roles.title, silent))
+            limit = knobs.PS_HEARTBEAT_TIMEOUT
             self._fail(f"{who} gave no sign of life for {limit} s.")
 
     def _name_the_slow(self) -> None:
         for number, text, ranks in self._order.missing():
             if number not in self._named:
                 self._named.add(number)
-                log.warning(
-                    "%s: all have waited for %s for %d s.", text, named(ranks), SLOW
-                )
+                who = named(ranks)
+                log.warning("%s: all have waited for %s for %d s.", text, who, SLOW)
 
     # -- the end -----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minimx  # noqa: F401  (it installs the hook)
-from minimx.core import interrupts
+from minimx import interrupts
 
 
 class Slow:
