@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from minimx import (
     _extensions,  # noqa: F401 (the core finds what it uses beside it)
+    _interrupts,
     context,
     nd,
     ops,
@@ -23,7 +24,6 @@ from minimx import (
 )
 from minimx import aliases as _aliases
 from minimx import context as device
-from minimx import interrupts as _interrupts
 from minimx import nd as ndarray
 from minimx.context import (
     Context,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minimx  # noqa: F401  (it installs the hook)
-from minimx import interrupts
+from minimx import _interrupts as interrupts
 
 
 class Slow:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from minimx import interrupts, nd
+from minimx import _interrupts as interrupts
+from minimx import nd
 from minimx.core import autograd
 from minimx.core.autograd.modes import close_scopes
 from minimx.core.events import attribution
