@@ -182,7 +182,7 @@ def test_given_parameters_must_fit_unless_told() -> None:
         (ArgumentError, "data_names are", lambda: module().bind([("x", (1, 3))])),
         (ArgumentError, "num_epoch", lambda: module().fit(data())),
         (ArgumentError, "work_load_list", lambda: module(work_load_list=[1, 2])),
-        (ArgumentError, "dist_async", lambda: ready().init_optimizer("dist_async")),
+        (ArgumentError, "dist_asinc", lambda: ready().init_optimizer("dist_asinc")),
         (ParameterError, "bind first", lambda: module().init_params()),
         (ParameterError, "init_params", lambda: module().get_params()),
         (ParameterError, "init_optimizer", lambda: ready().update()),

@@ -166,8 +166,10 @@ def bulk(size: int | None = None) -> Iterator[None]:
     try:
         yield
     finally:
-        bulking.finish_here(current.submit)
-        set_bulk_size(old)
+        try:
+            bulking.finish_here(current.submit)
+        finally:  # also if Ctrl-C comes meanwhile
+            set_bulk_size(old)
 
 
 def engine_type() -> str:
