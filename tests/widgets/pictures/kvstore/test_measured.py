@@ -123,8 +123,11 @@ def test_ranks_lie_on_the_bus_that_joins_them() -> None:
     record = Record()
     t = record.conditions.t_start
     for rank in range(2):
-        record.communication(t, t + 40, "0", f"rank {rank}", "2 ranks", 64, "update")
+        name = f"rank {rank}"
+        record.op(rank + 1, "dot", "net/dense0", "backward", f"{name} cpu(0)",
+                  f"{name} cpu(0)/0", t, t, t, t + 10, 0, 0, False)  # fmt: skip
+        record.communication(t, t + 40, "0", name, "2 ranks", 64, "update")
     scene = measured(record)
     assert [bus.name for bus in scene.layout.buses] == ["2 ranks"]
     assert [row.label for row in scene.rows] == ["rank 0", "rank 1"]
-    assert {KINDS[k] for k in scene.bars.kind.tolist()} == {"reduce"}
+    assert {KINDS[k] for k in scene.bars.kind.tolist()} == {"backward", "reduce"}

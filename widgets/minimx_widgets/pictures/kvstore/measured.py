@@ -57,6 +57,8 @@ from minimx_widgets.pictures.kvstore.scene import (
 SUMS = ("KVStoreReduce", "add_n", "ElementWiseSum", "_sum")
 _PHASES = {"forward": FORWARD, "backward": BACKWARD, "update": UPDATE}
 _RANKS = re.compile(r"\d+ ranks")
+#: A rank's CPU, from whose memory MPI sends: its communication is that of the rank.
+_RANKS_CPU = re.compile(r"(rank \d+) cpu\(\d+\)")
 NOTHING = (
     "This record holds no communication. Record a step on two devices or more, with "
     "gluon.Trainer(..., kvstore='device') and ctx=[mx.gpu(0), mx.gpu(1)], or a program "
@@ -175,6 +177,7 @@ def _plain(record: Record, row: Any, start: int) -> _Op:
     name, phase, device = (
         record.strings[int(row[column])] for column in ("name", "phase", "device")
     )
+    device = _RANKS_CPU.sub(r"\1", device)
     kind = _PHASES.get(phase, OTHER)
     if name.startswith("Copy") and phase == "update":
         kind = PUSH
