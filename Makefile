@@ -75,8 +75,7 @@ lint: $(STAMPS)/test
 	$(BIN)/lint-imports
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -n 2 --dist loadfile --no-loadscope-reorder \
-	  --durations=25 --durations-min=4 \
+	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
 	$(PYTEST) -q -m alone tests/benchmarks tests/commands tests/kvstore tests/profiler \
 	  tests/tools tests/widgets
@@ -99,8 +98,7 @@ notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
 
 browser: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	$(PYTEST) -q -n 2 --dist loadfile -m "browser and not alone" tests/browser
-	$(PYTEST) -q -m "browser and alone" tests/browser
+	$(PYTEST) -q -m browser tests/browser
 else ifeq ($(BROWSER),required)
 	@echo "No Chromium was found, and BROWSER=required asks for the browser tests."
 	@echo "On Debian and Ubuntu: apt-get install chromium fonts-dejavu-core"

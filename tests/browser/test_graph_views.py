@@ -107,7 +107,6 @@ def test_single_decisions_come_one_after_the_other(page: Page) -> None:
     view.close()
 
 
-@pytest.mark.alone
 def test_three_hundred_nodes_are_legible_and_quick(page: Page) -> None:
     view = GraphPassDiff(graphs.deep(34), data=(2, 8), parameters=True)
     assert len(view.passes[0].after) >= 290

@@ -134,7 +134,6 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
     assert "Traceback" not in GIVEN_UP.sub("", notebook.lab.log.read_text())
 
 
-@pytest.mark.alone
 def test_a_change_is_seen_within_the_blink_of_an_eye(notebook: Notebook) -> None:
     # The target is 200 ms on a machine of one's own.
     target = 200 * pace.slowness()

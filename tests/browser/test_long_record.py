@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.conftest import Notebook
 
-pytestmark = [pytest.mark.browser, pytest.mark.alone]
+pytestmark = pytest.mark.browser
 
 OPERATIONS = 1_000_000
 MAKE = f"""

@@ -209,7 +209,6 @@ def test_the_scrubber_goes_where_it_is_dragged(page: Page) -> None:
     assert data(page, "picked") == "lenet_dense1_weight"
 
 
-@pytest.mark.alone
 def test_many_layers_scroll(page: Page) -> None:
     view = NumericsMonitor(training(12, layers=50))
     stand(page, view)

@@ -89,7 +89,6 @@ def test_the_numbers_and_the_play_head(page: Page, view: PoolMap, light: bool) -
     until(page, chosen="0")
 
 
-@pytest.mark.alone
 def test_dragging_the_play_head_is_time_travel(page: Page, view: PoolMap) -> None:
     stand(page, view)
     box = page.locator(".mx-surface").nth(2).bounding_box()
