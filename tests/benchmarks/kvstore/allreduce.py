@@ -12,7 +12,6 @@ import sys
 import time
 
 import numpy as np
-from mpi4py import MPI
 
 import minimx as mx
 from minimx import nd
@@ -20,6 +19,8 @@ from minimx import nd
 
 def main(elements: int, rounds: int) -> None:
     """Measure; the first round of each, which takes memory, does not count."""
+    from mpi4py import MPI  # which begins MPI in whatever process imports it
+
     store = mx.kv.create("dist_sync")
     given, out = nd.ones((elements,)), nd.zeros((elements,))
     store.init("w", out)
