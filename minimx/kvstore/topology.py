@@ -36,24 +36,29 @@ def _rank(layout: links.Layout, a: Context, b: Context) -> int:
 
 
 def trees_for(devices: Sequence[Context]) -> tuple[Tree, ...]:
-    """A tree for each device as root, by the knobs as they are now."""
-    return _trees(
+    """A tree for each device as root, by the knobs as they are now.
+
+    With MXNET_KVSTORE_LOGTREE they are printed, once for each time it is turned on.
+    """
+    asked = (
         ranks_of(devices),
         float(knobs.MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY),
         bool(knobs.MXNET_KVSTORE_TREE_BACKTRACK),
-        bool(knobs.MXNET_KVSTORE_LOGTREE),
     )
+    found = _trees(*asked)
+    if knobs.MXNET_KVSTORE_LOGTREE and asked not in _printed:
+        _printed.add(asked)
+        print(description(link_weights(asked[0]).tolist(), found))
+    return found
 
 
 @lru_cache(maxsize=64)
-def _trees(
-    ranks: Ranks, penalty: float, backtrack: bool, log: bool
-) -> tuple[Tree, ...]:
-    weights = link_weights(ranks)
-    found = tuple(all_trees(weights, penalty, backtrack))
-    if log:
-        print(description(weights.tolist(), found))
-    return found
+def _trees(ranks: Ranks, penalty: float, backtrack: bool) -> tuple[Tree, ...]:
+    return tuple(all_trees(link_weights(ranks), penalty, backtrack))
+
+
+_printed: set[tuple[Ranks, float, bool]] = set()
+knobs.watch("MXNET_KVSTORE_LOGTREE", lambda *_: _printed.clear())
 
 
 def description(weights: Sequence[Sequence[float]], trees: Sequence[Tree]) -> str:

@@ -106,7 +106,6 @@ def test_the_penalty_spreads_trees_over_links() -> None:
 @proves("MXNET_KVSTORE_LOGTREE")
 def test_trees_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     def printed() -> str:
-        topology._trees.cache_clear()
         trees()
         return capsys.readouterr().out
 
