@@ -45,11 +45,11 @@ def _remove_left_over(target: Path) -> None:
     """Remove what processes that are gone have written of a file."""
     for name in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
         pid = name.name.split(".")[-2]
-        if pid.isdecimal() and not _runs(int(pid)):
+        if pid.isdecimal() and not process_runs(int(pid)):
             name.unlink(missing_ok=True)
 
 
-def _runs(pid: int) -> bool:
+def process_runs(pid: int) -> bool:
     """Whether there is a process of this number on this machine."""
     try:
         os.kill(pid, 0)

@@ -86,7 +86,7 @@ def test_an_updater_gets_each_sum() -> None:
 
 
 def test_calls_may_change_while_an_optimizer_has_states() -> None:
-    """Momentum stays on the GPU where a key was updated first, whoever shares calls."""
+    """Momentum stays on the GPU where a key was updated first, in whatever call."""
     kv, gradients = begun(), given()
     kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=1.0, momentum=0.5))
     for at_once in (16, 1, 3):

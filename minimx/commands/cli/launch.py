@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +32,7 @@ from pathlib import Path
 from typing import Final
 
 from minimx.commands import rank
+from minimx.tools.mpi import mpiexec
 
 #: Seconds for mpiexec to end all ranks after Ctrl-C, before it is killed.
 PATIENCE: Final = 5.0
@@ -99,12 +99,6 @@ def _problem(options: argparse.Namespace) -> str:
     if not mpiexec():
         return f"the program mpiexec is missing. {FIX}"
     return ""
-
-
-def mpiexec() -> str:
-    """MPI's launcher: the one beside this Python, where pip puts it, or another."""
-    beside = str(Path(sys.executable).parent)
-    return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or ""
 
 
 def command(

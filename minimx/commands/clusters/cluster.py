@@ -15,7 +15,6 @@ from queue import Empty
 from types import TracebackType
 from typing import Any, Final
 
-from minimx.commands.cli.launch import mpiexec
 from minimx.commands.clusters.engines import Engines, check_alone
 from minimx.commands.clusters.failure import Failure, RankError
 from minimx.commands.clusters.live import Lines, Live, ranks
@@ -26,6 +25,7 @@ from minimx.commands.clusters.shipping import received, shipped
 from minimx.core.errors import ArgumentError, MXNetError, Unavailable
 from minimx.core.knobs import knobs as registry
 from minimx.core.record import Record
+from minimx.tools.mpi import mpiexec
 from minimx.tools.record_merge import merged
 
 #: Seconds that other ranks have to report after one has failed, and to say where they

@@ -266,7 +266,7 @@ class Job:
         return bool(self._waiting or self.service is not None or beats)
 
     def _may_end(self) -> bool:
-        """Whether nobody needs this process any more, once its program is over."""
+        """Whether no process needs this one any more, once its program is over."""
         if self._waiting or (self.service is not None and self.service.waits):
             return False
         self._leave(self._error or "has ended", bool(self._error))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from minimx.core.files import process_runs
 from minimx.core.knobs import knobs
 from minimx.kvstore.dist.deaths import deaths
 
@@ -23,13 +23,7 @@ def alive(pid: int) -> bool:
             return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
         except OSError:
             return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return process_runs(pid)
 
 
 class Processes:

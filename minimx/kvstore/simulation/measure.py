@@ -11,7 +11,6 @@ import importlib.util
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.files import write_whole
 from minimx.kvstore.simulation import ranks as program
 from minimx.kvstore.simulation.cluster import Cluster, Link
+from minimx.tools.mpi import mpiexec
 
 #: Jobs of so many ranks are measured.
 RANKS: Final = (2, 4)
@@ -55,12 +55,6 @@ def measure_machine(ranks: Sequence[int] = RANKS) -> Cluster:
             "sums": {str(job["ranks"]): job["sum"] for job in jobs},
         }
     )
-
-
-def mpiexec() -> str:
-    """MPI's launcher: the one beside this Python, where pip puts it, or another."""
-    beside = str(Path(sys.executable).parent)
-    return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec") or ""
 
 
 def _run(what: str, *start: str) -> dict[str, Any]:

@@ -75,7 +75,7 @@ KNOBS = (
         high=65535,
         meaning=(
             "The port of MXNet's scheduler. It is handled as DMLC_PS_ROOT_URI is: set "
-            "by `minimx launch`, compared between ranks, and connected to by nobody."
+            "by `minimx launch` and compared between ranks; no process connects to it."
         ),
         observable="Whether ranks that were given other ports can train together.",
     ),

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from minimx.kvstore.simulation import Cluster, Layer, Link, Workload, simulate
-from minimx.kvstore.simulation.measure import ONE_THREAD, measure_machine, mpiexec
+from minimx.kvstore.simulation.measure import ONE_THREAD, measure_machine
+from minimx.tools.mpi import mpiexec
 
 PROGRAM = Path(__file__).with_name("steps.py")
 ROOT = Path(__file__).parents[3]

@@ -189,7 +189,7 @@ def recorded(kv: Any) -> None:
 def mistakes(kv: Any) -> None:
     """Errors are raised where they are made, and the store works afterwards."""
     wrong: list[tuple[Callable[[], object], type[Exception]]] = [
-        (lambda: kv.push("nobody", nd.ones((1,))), ValueError),
+        (lambda: kv.push("unknown", nd.ones((1,))), ValueError),
         (lambda: kv.push("seen", nd.ones((3,))), ValueError),
         (lambda: kv.set_updater(print), mx.MXNetError),
         (lambda: kv.set_optimizer("sgd"), ValueError),

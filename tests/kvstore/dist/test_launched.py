@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minimx.commands.cli.launch import mpiexec
 from minimx.kvstore.dist.liveness import alive
+from minimx.tools.mpi import mpiexec
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

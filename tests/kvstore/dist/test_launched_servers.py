@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minimx.commands.cli.launch import mpiexec
+from minimx.tools.mpi import mpiexec
 from tests.kvstore.dist.test_launched import HERE, SOON, begun, ended
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(90)]

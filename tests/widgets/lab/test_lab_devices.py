@@ -15,6 +15,7 @@ from minimx_widgets import Lab
 from minimx_widgets.lab.lab_views import STORE
 from minimx_widgets.training.meter import BUSIEST, COPIES, EXCHANGED, HIDDEN
 from tests.widgets.image_data import pictures
+from tests.widgets.lab.stepping import losses, metric, steps
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -31,20 +32,6 @@ def make() -> Iterator[Callable[..., Lab]]:
     yield one
     while made:  # none is left over, so that the knobs can take its GPUs away
         made.pop().close()
-
-
-def steps(lab: Lab, count: int) -> None:
-    for _ in range(count):
-        lab.step()
-        assert lab.wait(60)
-
-
-def losses(lab: Lab) -> list[float]:
-    return [float(value) for value in lab.monitor.series("loss")[1]]
-
-
-def metric(lab: Lab, name: str) -> list[float]:
-    return [float(value) for value in lab.monitor.series(name)[1]]
 
 
 def same_losses(lab: Lab, other: Lab, least: int) -> None:

@@ -15,6 +15,7 @@ from minimx_widgets import Lab, NumericsMonitor
 from minimx_widgets.lab.turns import Turn
 from minimx_widgets.training.meter import DRIVER_CALLS, PEAK, PLANNED, PUSHES
 from tests.widgets.image_data import pictures
+from tests.widgets.lab.stepping import losses, metric, steps
 
 pytestmark = pytest.mark.usefixtures("knobs_at_rest")
 
@@ -32,22 +33,6 @@ def make() -> Iterator[Callable[..., Lab]]:
     yield one
     for lab in made:
         lab.close()
-
-
-def steps(lab: Lab, count: int) -> None:
-    """Take single steps."""
-    for _ in range(count):
-        lab.step()
-        assert lab.wait(60)
-
-
-def losses(lab: Lab) -> list[float]:
-    """The losses seen so far; that of the newest step is still to come."""
-    return [float(value) for value in lab.monitor.series("loss")[1]]
-
-
-def metric(lab: Lab, name: str) -> list[float]:
-    return [float(value) for value in lab.monitor.series(name)[1]]
 
 
 def known(value: float | None) -> float:

@@ -165,7 +165,7 @@ def until(condition: Any) -> None:
 
 
 def test_a_curve_ends_where_there_is_no_way(view: KVStoreView) -> None:
-    view.cut("worker 3 → switch")  # with two workers nobody misses it
+    view.cut("worker 3 → switch")  # which two workers do not use
     assert view.scene.lesson == ""
     assert view.scaling["workers"] == [1, 2]
     assert "cut" in view.scaling["lesson"]

@@ -1,6 +1,6 @@
 """Stores whose values are on servers: what a user calls.
 
-    dist_async, dist_async_device     servers update with each push, wait for nobody
+    dist_async, dist_async_device     servers update with each push, without waiting
     dist_sync, …                      where the job has servers of their own: they add
                                       what all workers push, and update once
 

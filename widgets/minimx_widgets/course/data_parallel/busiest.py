@@ -49,7 +49,7 @@ def right(kind: str, devices: int, nbytes: int) -> float:
 _WRONG: tuple[tuple[Formula, str], ...] = (
     (
         lambda kind, n, b: n * b if kind != "ring" else right("ring", n, b),
-        "`device`: the home has its own gradient already, nobody sends it",
+        "`device`: the home has its own gradient already, which is not sent",
     ),
     (
         lambda kind, n, b: (n - 1) * b / n if kind == "ring" else right(kind, n, b),

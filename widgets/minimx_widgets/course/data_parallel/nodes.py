@@ -51,7 +51,7 @@ def two_nodes(
     seeds: from which each draws its first weights. add: whether gradients are summed by
     a store, as they should be. broadcast: whether node 0 sends its weights first.
     same_data: whether both draw the same examples, as nodes do whose seeds are equal
-    and whose data nobody has split.
+    and whose data was not split.
     """
     store = kvstore.create("device")
     nets = [_network(seed, cpu(k)) for k, seed in enumerate(seeds)]

@@ -25,7 +25,7 @@ function shape(tag, attributes, ...children) {
   return node;
 }
 
-/** The map. `act` is told which link or place was clicked. */
+/** The map. `act` is called with the link or place that was clicked. */
 export class Topology {
   /** @param {{frame: any, signal: AbortSignal, act: (kind: string, item: any) => void}} options */
   constructor({ frame, signal, act }) {
