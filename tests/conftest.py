@@ -65,7 +65,9 @@ def forget_what_stands() -> None:
     end. Tests that look for leaks collect garbage themselves, hundreds of times: with
     all these to visit, a fifth of the suite's time was spent there.
     """
-    gc.collect()
+    from minimx.core.storage.garbage import collect
+
+    collect()
     gc.freeze()
 
 

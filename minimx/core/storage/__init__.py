@@ -11,7 +11,6 @@ back to the device, blocks in use when they are freed.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import threading
@@ -26,31 +25,16 @@ from minimx.core.errors import KnobBusy, KnobError
 from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 from minimx.core.knobs.notices import warn
+from minimx.core.storage.garbage import collect
 from minimx.core.storage.policy import BYPASS, PREFIXES, Policy, from_knobs, knob_names
 from minimx.core.storage.pool import Block, Pool, Usage
 from minimx.core.storage.stats import Stats, human
 
 __all__ = [
-    "Block",
-    "LeakCheck",
-    "Policy",
-    "Pool",
-    "Stats",
-    "Summary",
-    "Usage",
-    "before_rebuild",
-    "categories",
-    "check_leaks",
-    "device_memory_info",
-    "empty_cache",
-    "human",
-    "largest_owners",
-    "pool_for",
-    "pools",
-    "reset_peaks",
-    "stats",
-    "summary",
-]
+    "Block", "LeakCheck", "Policy", "Pool", "Stats", "Summary", "Usage",
+    "before_rebuild", "categories", "check_leaks", "device_memory_info", "empty_cache",
+    "human", "largest_owners", "pool_for", "pools", "reset_peaks", "stats", "summary",
+]  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -256,7 +240,7 @@ def _settle() -> None:
     """Let operations in the background end; what hangs in cycles does not count."""
     for finish in _before_rebuild:
         finish()
-    gc.collect()
+    collect()
 
 
 def _require_empty(pool: Pool, knob: str, later: Callable[[], object]) -> None:

@@ -10,7 +10,6 @@ hold meanwhile.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from minimx.core import rng, storage
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.core.storage.garbage import collect
 from minimx_widgets.lab.turns import WINDOW, Turn, spread, summed
 from minimx_widgets.packing import Array
 from minimx_widgets.pictures.training_series import BATCH, LOSS, line_of
@@ -311,7 +311,7 @@ def _same(one: Any, other: Any) -> bool:
 def _settle(outcome: Outcome) -> None:
     """Let the pool be empty but for what others hold."""
     mx.nd.waitall()
-    gc.collect()
+    collect()
     for device in _devices(outcome.side):
         storage.empty_cache(device)
 
