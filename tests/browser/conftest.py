@@ -25,14 +25,17 @@ import pytest
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
+    Error,
     Page,
     TimeoutError,
+    ViewportSize,
     sync_playwright,
 )
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 TOKEN = "minimx"
+VIEWPORT: ViewportSize = {"width": 1400, "height": 1000}
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -74,6 +77,23 @@ CELL_IS_DONE = """index => {
   return cell.model.executionState !== 'running' && cell.model.executionCount !== null
     && /\\d/.test(cell.node.querySelector('.jp-InputPrompt').textContent);
 }"""
+OPEN = """path => {
+  jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+}"""
+# Nothing is asked and nothing is saved: what a test did is forgotten.
+CLOSE_ALL = """async () => {
+  const app = window.jupyterapp;
+  if (!app?.shell) return false;
+  for (const dialog of document.querySelectorAll('.jp-Dialog .jp-mod-reject'))
+    dialog.click();
+  await app.serviceManager.sessions.shutdownAll();
+  for (const widget of [...app.shell.widgets('main')]) {
+    if (widget.context) widget.context.model.dirty = false;
+    widget.close();
+  }
+  return true;
+}"""
+IS_EMPTY = "() => ![...jupyterapp.shell.widgets('main')].some(one => one.context)"
 OUTPUTS = """index => {
   const cell = jupyterapp.shell.currentWidget.content.widgets[index];
   return cell.model.outputs.toJSON();
@@ -119,18 +139,40 @@ class Notebook:
     complaints: list[str] = field(default_factory=list)
 
     def visit(self, path: str) -> None:
-        """Open a page in a fresh workspace, and listen to its complaints."""
-        self.page.on(
-            "pageerror", lambda error: self.complaints.append(f"page: {error}")
-        )
-        self.page.on("console", self._console)
+        """Load JupyterLab anew, in a fresh workspace."""
         address = f"{self.lab.address}/{path}?reset&token={TOKEN}"
         self.page.goto(address, wait_until="domcontentloaded")
 
     def open(self, name: str) -> None:
-        """Open a notebook and wait for its kernel."""
-        self.visit(f"lab/tree/{name}")
+        """Open a notebook and wait for its kernel.
+
+        In the page of the test before if there is one: to load JupyterLab takes longer
+        than most tests.
+        """
+        if self.page.url.startswith(self.lab.address):
+            self.page.evaluate(OPEN, name)
+        else:
+            self.visit(f"lab/tree/{name}")
         self.until(IS_READY, timeout=90)
+
+    def listen(self) -> None:
+        """Collect what the page complains about."""
+        self.page.on("pageerror", self._page_error)
+        self.page.on("console", self._console)
+
+    def leave(self) -> bool:
+        """Shut down the kernels and close all documents; whether the page can stay."""
+        self.page.remove_listener("pageerror", self._page_error)
+        self.page.remove_listener("console", self._console)
+        if not self.page.evaluate(CLOSE_ALL):
+            return False
+        try:
+            self.page.wait_for_function(IS_EMPTY, timeout=5000)
+        except TimeoutError:
+            return False
+        self.page.mouse.move(0, 0)
+        self.page.set_viewport_size(VIEWPORT)
+        return True
 
     def start(self, index: int) -> None:
         """Start a cell and do not wait for it."""
@@ -190,6 +232,9 @@ class Notebook:
             f'.mx-view[data-view="{view}"]'
         ).first.scroll_into_view_if_needed()
 
+    def _page_error(self, error: Error) -> None:
+        self.complaints.append(f"page: {error}")
+
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not any(
             word in message.text for word in FOREIGN
@@ -246,14 +291,35 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
+@pytest.fixture(scope="module")
+def pages(browser: Browser) -> Iterator[list[Page]]:
+    """The page that the test before has left, if it is of the same file."""
+    kept: list[Page] = []
+    yield kept
+    for page in kept:
+        page.context.close()
+
+
 @pytest.fixture
-def notebook(browser: Browser, jupyterlab: JupyterLab) -> Iterator[Notebook]:
-    """A page; its kernels are shut down afterwards."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000})
-    page = context.new_page()
-    yield Notebook(page, jupyterlab)
-    page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
-    context.close()
+def notebook(
+    browser: Browser,
+    jupyterlab: JupyterLab,
+    pages: list[Page],
+    request: pytest.FixtureRequest,
+) -> Iterator[Notebook]:
+    """A page without documents; its kernels are shut down afterwards.
+
+    A test that fails takes its page with it.
+    """
+    page = pages.pop() if pages else browser.new_context(viewport=VIEWPORT).new_page()
+    found = Notebook(page, jupyterlab)
+    found.listen()
+    failed = request.session.testsfailed
+    yield found
+    if found.leave() and request.session.testsfailed == failed:
+        pages.append(page)
+    else:
+        page.context.close()
 
 
 def _command(port: int, folder: Path) -> list[str]:

@@ -10,8 +10,6 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from minimx_widgets.base import STYLE
-
 STAND_IN = Path(__file__).parent / "stand_in.js"
 SHOTS = Path(__file__).parent / "screenshots"
 # What a widget shares with its page and a view does not look at.
@@ -44,7 +42,7 @@ def stand(page: Page, view: Any, light: bool = True) -> None:
         for name in view.trait_names(sync=True)
         if not name.startswith("_") and name not in OF_WIDGETS
     }
-    setting = {"esm": view._esm, "css": STYLE, "traits": traits, "buffers": None}
+    setting = {"esm": view._esm, "css": view._css, "traits": traits, "buffers": None}
     page.evaluate("setting => stand(setting)", json.loads(json.dumps(setting)))
     page.wait_for_function("() => document.querySelector('.mx-view')?.dataset.revision")
 

@@ -12,8 +12,10 @@ What becomes of a network as a graph, under the knobs in force or others:
 `ConvChooser(net, data=shape)`. How large the numbers of a training are, and what a type
 makes of them: `NumericsMonitor(record)`. What it says of test images, and which ones it
 confuses: `DataView(net, data)`. What was recorded for gradients, and the walk
-back: `TapeStepper(watch)`. What `minimx bench` measured: `BenchCurves("mine.json")`.
-How workers share gradients, here or on 4,096 machines: `KVStoreView()`.
+back: `TapeStepper(watch)`. The engine's scheduler, one move at a time, and yours to
+move: `SchedulerStepper(program)`. What `minimx bench` measured:
+`BenchCurves("mine.json")`. How workers share gradients, here or on 4,096 machines:
+`KVStoreView()`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from minimx_widgets.lab.before_after import BeforeAfter as BeforeAfter
     from minimx_widgets.lab.five import FiveSwitches as FiveSwitches
     from minimx_widgets.lab.lab import Lab as Lab
+    from minimx_widgets.scheduler.view import SchedulerStepper as SchedulerStepper
     from minimx_widgets.training.result import Result as Result
     from minimx_widgets.views.ab_compare import ABCompare as ABCompare
     from minimx_widgets.views.bench_curves import BenchCurves as BenchCurves
@@ -73,6 +76,7 @@ _MODULES = {
     "Overview": "views.overview",
     "PoolMap": "views.pool_map",
     "Result": "training.result",
+    "SchedulerStepper": "scheduler.view",
     "SideBySide": "views.side_by_side",
     "TapeStepper": "views.tape_stepper",
     "TrainingMonitor": "views.training_monitor",
