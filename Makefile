@@ -141,6 +141,7 @@ book: $(STAMPS)/test
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md
 	$(BIN)/python -m tests.ways
+	$(BIN)/python -m minimx_widgets.gallery book
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \
