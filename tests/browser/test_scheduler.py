@@ -110,8 +110,8 @@ def test_one_drags_operations_to_workers(notebook: Notebook) -> None:
     assert notebook.data("scheduler", "ready") == "P Q"
     # What waits may not start: the reason stands above the queues.
     view.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
+    assert notebook.data("scheduler", "selected") == "S"
+    page.keyboard.press("ArrowUp")
     assert notebook.data("scheduler", "selected") == "R"
     page.keyboard.press("1")
     notebook.until(
