@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from minimx.core.events import CATEGORIES, Owner
 from minimx.core.record import Record
 from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import STYLE, View
-from tests.browser.pages import empty_page
+from tests.browser.pages import SHOTS, empty_page
 
 pytestmark = pytest.mark.browser
 
@@ -110,6 +111,59 @@ def test_a_saved_page_shows_its_record_without_a_kernel(page: Page) -> None:
         assert page.evaluate("() => stage.sent") == [], "there is nobody to ask"
         page.evaluate("() => stage.close()")
         view.close()
+
+
+def test_operations_are_found_measured_and_pinned(page: Page) -> None:
+    record = many(400)
+    record.op(
+        401, "dot", "net/dense", "forward", "cpu(0)", "cpu(0)/2",
+        361_000, 361_500, 364_000, 369_000, 0, 0, False,
+    )  # fmt: skip
+    view = EngineTimeline(record)
+    stand(page, view)
+    page.wait_for_function(PAINTED.format("operations"))
+    root = page.locator(".mx-view")
+    root.focus()
+    page.keyboard.press("f")
+    page.keyboard.press("/")
+    page.keyboard.type("dens")
+    expect(root).to_have_attribute("data-found", "1")
+    assert page.inner_text(".mx-find output") == "1 found"
+    page.keyboard.press("Enter")
+    expect(root).to_have_attribute("data-selected", "401")
+    page.screenshot(path=str(SHOTS / "engine-find.png"))
+    page.fill(".mx-find input", "relu")
+    expect(root).to_have_attribute("data-found", "400")
+    page.keyboard.press("Shift+Enter")
+    expect(root).to_have_attribute("data-selected", "400")
+    page.keyboard.press("Escape")
+    expect(root).to_have_attribute("data-found", "")
+    assert page.locator(".mx-find").is_hidden()
+    page.keyboard.press("p")
+    expect(root).to_have_attribute("data-pinned", "cpu(0)/0")
+    assert (root.get_attribute("data-lanes") or "").startswith("python|cpu(0)/0")
+    box = page.locator(".mx-surface canvas").first.bounding_box()
+    assert box is not None
+    for share in (0.4, 0.8):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 60)
+        page.keyboard.press("m")
+    expect(root).to_have_attribute("data-measured", re.compile(r"\d"))
+    measured = float(root.get_attribute("data-measured") or 0)
+    whole = 400 * 900 + 8000
+    assert 0.4 * whole < measured < 0.55 * whole
+    assert "between marks" in page.inner_text(".mx-numbers")
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 60, steps=4)
+    tip = page.inner_text(".mx-tip")
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    assert "forward" in tip and "relu" in tip
+    page.screenshot(path=str(SHOTS / "engine-measured.png"))
+    page.keyboard.press("Escape")
+    expect(root).to_have_attribute("data-measured", "")
+    view.run.close()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 // What the engine timeline says in words: about an operation, and about a stretch of time.
 
 import { busy } from "./engine_data.js";
+import { idleCauses } from "./engine_tools.js";
 import { tipHead, tipRow } from "../page/frame.js";
 import { PHASES } from "../data/live.js";
 import { duration, percent } from "../drawing/scale.js";
@@ -46,7 +47,31 @@ export function longest(data, [low, high]) {
     .sort((a, b) => b[1] - a[1]);
 }
 
-/** The busy share and the longest operators between two moments.
+/** How long operations of each phase ran between two moments. @returns {[string, number][]} */
+export function byPhase(data, [low, high]) {
+  const { at, n } = data.ops;
+  const sums = new Float64Array(PHASES.length);
+  for (let i = 0; i < n; i += 1) {
+    if (at.holds[i] || at.end[i] <= low || at.start[i] >= high) continue;
+    sums[at.phase[i]] += Math.min(at.end[i], high) - Math.max(at.start[i], low);
+  }
+  return PHASES.map((name, i) => /** @type {[string, number]} */ ([name, sums[i]]))
+    .filter(([, ns]) => ns > 0)
+    .sort((a, b) => b[1] - a[1]);
+}
+
+/** Idle time of the lanes by its cause, as lines. */
+function idle(data, lanes, time) {
+  const causes = idleCauses(data, lanes, time);
+  const words = [
+    ["idle: nothing was pushed", causes.unpushed + causes.rest],
+    ["idle: waited for another", causes.waiting],
+    ["idle: ready, not started", causes.late],
+  ];
+  return words.filter(([, ns]) => ns > 0).map(([word, ns]) => tipRow(word, duration(ns)));
+}
+
+/** The busy share, phases, longest operators and idle time between two moments.
  * @param {any} view @param {[number, number]} time */
 export function aboutStretch({ data, theme }, time) {
   const used = busy(data, time);
@@ -56,8 +81,10 @@ export function aboutStretch({ data, theme }, time) {
     ...data.laneOrder
       .filter((lane) => used[lane] > 0)
       .map((lane) => tipRow(data.label(lane), percent(used[lane] / span))),
+    ...byPhase(data, time).map(([name, ns]) => tipRow(name, duration(ns))),
     ...longest(data, time)
       .slice(0, 4)
       .map(([name, ns]) => tipRow(name, duration(ns))),
+    ...idle(data, data.laneOrder.filter((lane) => used[lane] > 0), time),
   ];
 }

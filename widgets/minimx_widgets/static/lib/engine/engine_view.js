@@ -4,10 +4,12 @@ import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "../drawing/axis.
 import { busy } from "./engine_data.js";
 import { LEFT, paintLanes, paintOps, paintSelected } from "./engine_paint.js";
 import { aboutOperation, aboutStretch } from "./engine_text.js";
+import { Finder, Ruler, TOOL_KEYS, withPinned } from "./engine_tools.js";
+import { climb, walk } from "./engine_walk.js";
 import { explore } from "../drawing/explore.js";
 import { Frame, tipHead, tipRow } from "../page/frame.js";
 import { PHASES } from "../data/live.js";
-import { count, percent } from "../drawing/scale.js";
+import { count, duration, percent } from "../drawing/scale.js";
 import { sourceOf } from "../page/sources.js";
 import { Surface } from "../drawing/surface.js";
 
@@ -24,7 +26,8 @@ const KEYS = [
   ["↑ ↓", "operation at the same time in the lane above, below"],
   ["C", "colour by phase, by layer, by operator"],
   ["Shift+drag", "measure a stretch: busy share and top operators"],
-  ["Esc", "let go of the selection"],
+  ...TOOL_KEYS,
+  ["Esc", "let go of the selection and of the marks"],
   ["T", "table"],
 ];
 
@@ -42,6 +45,9 @@ export class EngineView {
     this.arrange();
     /** @type {[number, number] | null} */
     this.brushed = null;
+    this.ruler = new Ruler();
+    /** @type {Set<number>} lanes that stay at the top */
+    this.pinned = new Set();
     this.axis = new Axis(
       data.store,
       () => [data.ops.gone, data.ops.gone + Math.max(1, data.ops.n)],
@@ -63,6 +69,15 @@ export class EngineView {
     this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
       this.setAxis(value),
     );
+    this.finder = new Finder({
+      data,
+      signal,
+      focus: this.frame.root,
+      select: (row) => this.select(row),
+      place: () => data.rowOf(data.store.op),
+      changed: () => this.surface?.invalidate(),
+    });
+    this.frame.picture.append(this.finder.root);
     this.surface = new Surface({
       parent: this.frame.picture,
       height: this.wantedHeight(),
@@ -125,8 +140,10 @@ export class EngineView {
   chooseLanes() {
     const range = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
     const used = busy(this.data, [range[0] - FOLD_AFTER, range[1]]);
-    const shown = this.data.laneOrder.filter((lane) => lane === 0 || used[lane] > 0);
-    this.lanes = this.fitting(shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4), used);
+    const wanted = (lane) => lane === 0 || used[lane] > 0 || this.pinned.has(lane);
+    const shown = this.data.laneOrder.filter(wanted);
+    const lanes = this.fitting(shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4), used);
+    this.lanes = withPinned(lanes, this.pinned);
     if (this.data.header.live) this.fixed = true;
     this.arrange();
     const height = this.wantedHeight();
@@ -138,7 +155,8 @@ export class EngineView {
     const room = Math.max(2, Math.floor(this.room(lanes) / LOWEST));
     this.folded = Math.max(0, lanes.length - room);
     if (!this.folded) return lanes;
-    const busiest = [...lanes].sort((a, b) => Number(b === 0) - Number(a === 0) || used[b] - used[a]);
+    const first = (lane) => Number(lane === 0 || this.pinned.has(lane));
+    const busiest = [...lanes].sort((a, b) => first(b) - first(a) || used[b] - used[a]);
     const kept = new Set(busiest.slice(0, room));
     return lanes.filter((lane) => kept.has(lane));
   }
@@ -188,16 +206,36 @@ export class EngineView {
     const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (press === "c") this.setColour(COLOURS[(COLOURS.indexOf(this.colour) + 1) % 3]);
     else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
+    else if (press === "/") this.finder.toggle(true);
+    else if (press === "n") this.finder.go(event.shiftKey ? -1 : 1);
+    else if (press === "m") this.mark();
+    else if (press === "p") this.pin();
     else if (press === "Escape") {
       this.brushed = null;
+      this.ruler.clear();
       this.select(-1);
     } else if (press === "ArrowLeft" || press === "ArrowRight")
-      this.walk(press === "ArrowLeft" ? -1 : 1);
+      walk(this, press === "ArrowLeft" ? -1 : 1);
     else if (press === "ArrowUp" || press === "ArrowDown")
-      this.climb(press === "ArrowUp" ? -1 : 1);
+      climb(this, press === "ArrowUp" ? -1 : 1);
     else if (!this.axis.key(press)) return false;
     this.redraw();
     return true;
+  }
+
+  /** Mark the time under the pointer, else the start of the selected operation, else the
+   * middle of what is shown. */
+  mark() {
+    const { cursor, opTime } = this.data.store;
+    const [low, high] = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
+    this.ruler.mark(cursor ?? opTime ?? (low + high) / 2);
+  }
+
+  /** Pin the lane of the selected operation, or let it go. */
+  pin() {
+    const row = this.data.rowOf(this.data.store.op);
+    const lane = row < 0 ? 0 : this.data.ops.at.lane[row];
+    if (lane && !this.pinned.delete(lane)) this.pinned.add(lane);
   }
 
   /** The axis position of a row's push, start or end. */
@@ -271,40 +309,22 @@ export class EngineView {
       this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
   }
 
-  walk(by) {
-    const { at, n } = this.data.ops;
-    let row = this.data.rowOf(this.data.store.op);
-    if (row < 0) row = by > 0 ? -1 : n;
-    const lane = row >= 0 && row < n ? at.lane[row] : -1;
-    for (let i = row + by; i >= 0 && i < n; i += by) {
-      if (!at.holds[i] && (lane < 0 || at.lane[i] === lane)) return this.select(i);
-    }
-    return undefined;
-  }
-
-  climb(by) {
-    const { at } = this.data.ops;
-    const row = this.data.rowOf(this.data.store.op);
-    if (row < 0) return this.walk(1);
-    const order = this.lanes;
-    for (let k = order.indexOf(at.lane[row]) + by; k >= 0 && k < order.length; k += by) {
-      const lane = this.data.byTime[order[k]];
-      if (!lane?.n) continue;
-      const next = lane.after(at.start[row]);
-      const near = [next - 1, next].filter((i) => i >= 0 && i < lane.n);
-      const away = (/** @type {number} */ i) =>
-        Math.abs(at.start[lane.rows[i]] - at.start[row]);
-      near.sort((a, b) => away(a) - away(b));
-      return this.select(lane.rows[near[0]]);
-    }
-    return undefined;
-  }
-
-  get palette() {
+  get colours() {
     return this.colour === "phase" ? this.theme.phase : this.theme.layer;
   }
 
+  /** The colours, and behind them a pale one for what is not looked for. */
+  get palette() {
+    return this.finder?.active ? [...this.colours, this.theme.line] : this.colours;
+  }
+
   colourOf(row) {
+    if (!this.finder?.active) return this.plainColourOf(row);
+    const many = this.colours.length;
+    return this.finder.matches(row) ? this.plainColourOf(row) % many : many;
+  }
+
+  plainColourOf(row) {
     const { at } = this.data.ops;
     if (this.colour === "phase") return at.phase[row];
     return (this.colour === "layer" ? this.layerNumber(at.layer[row]) : this.operatorNumber(at.name[row]));
@@ -406,6 +426,10 @@ export class EngineView {
       }
     }
     if (this.brushed) this.drawBrush(ctx, bottom);
+    if (this.axis.mode === "time") {
+      const xAt = (value) => this.xAt(value);
+      this.ruler.draw(ctx, { xAt, top: TOP, bottom, left: LEFT, right: width, theme });
+    }
   }
 
   drawBrush(ctx, bottom) {
@@ -430,6 +454,7 @@ export class EngineView {
       ["lanes", this.folded ? `${workers.length} of ${workers.length + this.folded}` : `${workers.length}`],
       ["busy", percent(mean)],
       ...(failures ? [["failed", count(failures)]] : []),
+      ...(this.ruler.measured === null ? [] : [["between marks", duration(this.ruler.measured)]]),
       ...(this.data.loaded < 1 ? [["loading", percent(this.data.loaded)]] : []),
     ];
   }
@@ -469,6 +494,9 @@ export class EngineView {
       shades: painted.shades,
       marks: data.marks.length,
       loaded: data.loaded,
+      found: this.finder.active ? this.finder.total() : "",
+      measured: this.ruler.measured ?? "",
+      pinned: [...this.pinned].map((lane) => data.lanes[lane]).join("|"),
     });
   }
 }
