@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from minimx_widgets import SchedulerStepper
 from minimx_widgets.course import depending
 from minimx_widgets.course.depending import (
     GARBAGE,
     STEP,
     WEIGHT,
     check_declared,
+    check_level,
     check_queue,
     declared_program,
     finish,
@@ -169,3 +171,21 @@ def test_what_the_verdicts_say() -> None:
     kinds = ("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice")
     assert [round(depending.lanes(kind)) for kind in kinds] == [6, 3, 6]
     assert depending.runs_unasked()
+
+
+def test_a_level_is_checked_by_the_lines_of_its_stepper() -> None:
+    view = SchedulerStepper.level(2)
+    assert "only the engine's line" in check_level(view).seen
+    view.show(step=1)
+    view.start("short1")
+    assert "not done yet" in check_level(view).seen
+    view.start("short2")
+    view.finish()
+    assert "12 µs, and the engine needs 12" in check_level(view).seen
+    view.show("the engine", 1)
+    view.start("short1")
+    view.wait()
+    view.start("long")
+    view.finish()
+    assert check_level(view).passed
+    view.close()

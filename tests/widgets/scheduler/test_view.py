@@ -11,6 +11,7 @@ import minimx as mx
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
 from minimx_widgets import SchedulerStepper
+from minimx_widgets.scheduler.levels import LEVELS
 from minimx_widgets.scheduler.program import Program, op
 from minimx_widgets.scheduler.view import MOST_LINES
 
@@ -31,8 +32,8 @@ def view() -> Iterator[SchedulerStepper]:
 
 def test_its_line_says_what_counts(view: SchedulerStepper) -> None:
     assert repr(view) == (
-        "SchedulerStepper(4 operations, 2 workers, done after 6 µs, no schedule is "
-        "faster than 5 µs, at most 4 KiB)"
+        "SchedulerStepper(4 operations, 2 workers, done after 6 µs, the best is 6 µs, "
+        "at most 4 KiB)"
     )
 
 
@@ -149,3 +150,25 @@ def test_programs_come_in_three_kinds() -> None:
         made.close()
     with pytest.raises(ArgumentError, match="this is a str"):
         SchedulerStepper("P")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", range(1, len(LEVELS) + 1))
+def test_in_each_level_the_engine_can_be_beaten(number: int) -> None:
+    one = SchedulerStepper.level(number)
+    assert one.exact and one.best < one.lines[0].line.makespan
+    assert not one.reached
+    one.close()
+
+
+def test_a_level_is_reached_by_waiting_for_what_is_longer() -> None:
+    one = SchedulerStepper.level(2)
+    one.show(step=1)
+    one.start("short1", 1)
+    one.wait()
+    one.start("long", 2)
+    one.finish()
+    assert one.reached and one.shown.line.makespan == one.best == 10
+    one.close()
+    for wrong in (0, 99, True, "1"):
+        with pytest.raises(ArgumentError, match="there are 1 to 6"):
+            SchedulerStepper.level(wrong)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.working import MS, push
 from minimx_widgets.scheduler.program import Hazard, Operation, Program, op
 from minimx_widgets.scheduler.stepping import Line, run
+from minimx_widgets.scheduler.view import SchedulerStepper
 
 #: a(2) b(3) c=a+b(1) d=2a(2) a+=1(1) e=c+d(1)
 STEP = Program.of(
@@ -390,6 +391,24 @@ def outcome(order: Any) -> dict[str, float]:
     for number in order:
         functions[number]()
     return v
+
+
+@check
+def check_level(attempt: SchedulerStepper) -> Feedback:
+    """Whether a line of moves of one's own ends as early as any schedule can."""
+    engine = attempt.lines[0].line.makespan
+    best = f"{attempt.best} µs, which is proved to be the best"
+    if attempt.reached:
+        return Feedback(True, f"{attempt.best} µs, where the engine needs {engine} µs")
+    own = [one.line for one in attempt.lines if one.line.own >= 0]
+    ended = [line.makespan for line in own if line.over]
+    if not ended:
+        said = "a line that is not done yet" if own else "only the engine's line"
+        return Feedback(False, said, best, "move something, then let the engine go on")
+    return Feedback(
+        False, f"{min(ended)} µs, and the engine needs {engine} µs", best,
+        "the operation with the longest way behind it, and a worker that waits for it",
+    )  # fmt: skip
 
 
 # -- claims ---------------------------------------------------------------------------

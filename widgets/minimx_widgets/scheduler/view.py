@@ -19,6 +19,8 @@ from minimx.core.record import Record
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
 from minimx_widgets.scheduler import stepping
+from minimx_widgets.scheduler.levels import LEVELS, Level
+from minimx_widgets.scheduler.optimum import optimum
 from minimx_widgets.scheduler.program import Operation, Program
 from minimx_widgets.scheduler.stepping import STATES, Line, Moment
 from minimx_widgets.tables import Table, Tables
@@ -52,7 +54,8 @@ class SchedulerStepper(PicturedWidget):
     `show(name)` goes back to the first.
 
     The page asks what these do too: `show`, `start(op, worker)`, `wait()`, `finish()`,
-    `why(op)`, `run_to(op)`, `set_workers(n)`.
+    `why(op)`, `run_to(op)`, `set_workers(n)`. `SchedulerStepper.level(1)` is a program
+    for which the engine's own line is not the best one.
     """
 
     _esm = esm.module("scheduler_stepper")
@@ -77,9 +80,31 @@ class SchedulerStepper(PicturedWidget):
         self.refresh()
         self.on_msg(self._hear)
 
+    @classmethod
+    def level(cls, number: int) -> SchedulerStepper:
+        """A level of "be the scheduler", from 1: its target is the proved optimum.
+
+        Raises `ArgumentError` for a number without a level.
+        """
+        if isinstance(number, bool) or number not in range(1, len(LEVELS) + 1):
+            raise ArgumentError(
+                f"SchedulerStepper: no level {number!r}; there are 1 to {len(LEVELS)}."
+            )
+        one: Level = LEVELS[number - 1]
+        return cls(one.program, workers=one.workers, push=one.push)
+
+    @property
+    def reached(self) -> bool:
+        """Whether a line of one's own ends as early as any schedule can."""
+        own = [one.line for one in self.lines if one.line.own >= 0 and one.line.over]
+        return any(line.makespan <= self.best for line in own)
+
     def _begin(self, workers: int) -> None:
         line = stepping.run(self.program, workers, self._push)
-        self._bound = stepping.bound(self.program, workers)
+        found = optimum(self.program, workers, self._push)
+        #: The least µs of any schedule, or a bound below which none can be.
+        self.best = stepping.bound(self.program, workers) if found is None else found
+        self.exact = found is not None
         self.lines = [Named("the engine", line)]
         self._shown, self._step = 0, 0
 
@@ -228,7 +253,8 @@ class SchedulerStepper(PicturedWidget):
             "step": self._step,
             "own": line.own,
             "workers": line.workers,
-            "bound": self._bound,
+            "best": self.best,
+            "exact": self.exact,
             "moments": [_sent(moment) for moment in line.moments],
             "waits": self._waits(),
             "bars": [[bar.op, bar.worker, bar.start, bar.end] for bar in line.bars],
@@ -289,7 +315,7 @@ class SchedulerStepper(PicturedWidget):
             counted(len(self.program.operations), "operation"),
             who,
             f"done after {engine.makespan} µs",
-            f"no schedule is faster than {self._bound} µs",
+            f"{'the best is' if self.exact else 'none is faster than'} {self.best} µs",
             f"at most {human_bytes(engine.peak)}",
         ]
         ended = [one for one in self.lines[1:] if one.line.over]

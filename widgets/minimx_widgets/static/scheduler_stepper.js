@@ -164,10 +164,22 @@ class SchedulerStepper {
   /** Show the state after so many moves. @param {number} step */
   go(step) {
     this.step = Math.max(0, Math.min(this.moments.length - 1, step));
-    this.say(this.moments[this.step].text);
+    this.say(this.moments[this.step].text + this.verdict());
     this.slider.value = String(this.step);
     this.draw();
     return true;
+  }
+
+  /** At the end of a line of one's own: how it compares with the best. */
+  verdict() {
+    const { state, moments, step } = this;
+    const [, makespan, over] = state.lines[state.shown];
+    if (state.own < 0 || !over || step < moments.length - 1) return "";
+    const engine = state.lines[0][1];
+    if (makespan <= state.best)
+      return ` ${makespan} µs: no schedule is faster${makespan < engine ? `, and the engine needs ${engine} µs` : ""}.`;
+    const goal = state.exact ? `${state.best} µs can be reached` : `the bound is ${state.best} µs`;
+    return ` ${makespan} µs; ${goal}, the engine needs ${engine} µs.`;
   }
 
   draw() {
@@ -183,7 +195,7 @@ class SchedulerStepper {
       ["ready", String(now.ready.length)],
       ["in use", bytes(now.live)],
       [over ? "done after" : "so far", `${state.lines[state.shown][1]} µs`],
-      ["no schedule below", `${state.bound} µs`],
+      [state.exact ? "the best" : "no schedule below", `${state.best} µs`],
     ]);
     this.frame.setSource("virtual");
     this.frame.setLegend([
