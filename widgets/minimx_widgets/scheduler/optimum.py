@@ -33,7 +33,7 @@ def optimum(program: Program, workers: int, push: int = 1) -> int | None:
 
 
 class _Search:
-    """The search; `best` is the least time found, `complete` whether it is the least."""
+    """The search: `best` is the least time found, `complete` whether none is less."""
 
     def __init__(self, program: Program, workers: int, push: int, best: int) -> None:
         count = len(program.operations)
@@ -73,12 +73,11 @@ class _Search:
         if self._hopeless(left, ends, free) or self._known(left, ends, free):
             return
         ready = [k for k in left if all(b in ends for b in self.before[k])]
-        for number in sorted(
-            ready, key=lambda k: (self._earliest(k, ends), -self.tail[k])
-        ):
+        ready.sort(key=lambda k: (self._earliest(k, ends), -self.tail[k]))
+        for number in ready:
             worker = min(range(self.workers), key=free.__getitem__)
             start = max(self._earliest(number, ends), free[worker])
-            # Of workers that are free by then, the one that became free last idles least.
+            # Of workers that are free by then, the last to become free idles least.
             idle = [k for k in range(self.workers) if free[k] <= start]
             worker = max(idle, key=free.__getitem__)
             kept, free[worker] = free[worker], start + self.cost[number]
