@@ -42,7 +42,7 @@ from minimx.kvstore.dist.servers.states import (
 )
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
-from minimx.kvstore.local import Key, KVStore, by_key
+from minimx.kvstore.local import Key, by_key
 from minimx.kvstore.planners.placement import Part, place
 from minimx.optimizer import Optimizer
 
@@ -175,14 +175,14 @@ class ServerStore(DistStore):
     def pull(
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the value of each key into all of its `out`.
+        """Copy the value of each key into all of its `out`, in their dtypes.
 
         ignore_sparse: leave sparse arrays among them as they are; they want
             `row_sparse_pull`.
         """
         work = by_key(key, out)
         for one, outs in work.items():
-            self._check_fits(one, outs)
+            self._check_shapes(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
                 dense = [target for target in outs if target.stype == "default"]
@@ -239,10 +239,7 @@ class ServerStore(DistStore):
         outs, wanted = by_key(key, out), by_key(key, row_ids)
         with autograd.pause():
             for one, targets in outs.items():
-                self._check_fits(one, [])
-                for target in targets:  # which may be of another dtype, as in MXNet
-                    if target.shape != self._stored[one].shape:
-                        self._check_fits(one, [target])  # raises
+                self._check_shapes(one, targets)
                 kinds = {self._stored[one].stype, *(t.stype for t in targets)}
                 if kinds != {ROWS}:
                     raise ArgumentError(
@@ -267,9 +264,6 @@ class ServerStore(DistStore):
         text = f"row_sparse_pull of {key!r}"
         answers = ask(self._job, messages, text, [known.var], str(key), priority)
         return joined_rows(known, answers)
-
-    def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
-        KVStore._check_fits(self, key, arrays)
 
     # -- requests ---------------------------------------------------------------------
 
