@@ -165,7 +165,7 @@ class KVStore(OneWorkerStore):
         return _plan_on_device(len(arrays), devices.index(self._home(key, devices)))
 
     def _takes_trees(self, arrays: list[NDArray]) -> bool:
-        """Whether these arrays go over trees: dense, of one dtype, on different GPUs."""
+        """Whether arrays go over trees: dense, of one dtype, on different GPUs."""
         devices = {array.context for array in arrays}
         return (
             bool(knobs.MXNET_KVSTORE_USETREE)
