@@ -18,7 +18,7 @@ from minimx.core.knobs import knobs
 from minimx.kvstore import BETWEEN_PROCESSES
 from minimx.kvstore.choice import choose
 from minimx.kvstore.dist import job as jobs
-from minimx.kvstore.dist.liveness import alive
+from minimx.kvstore.dist.liveness import Heartbeats, alive
 from minimx.kvstore.dist.order import Order
 from minimx.kvstore.dist.parity import differences, facts
 from minimx.kvstore.dist.servers.p3 import P3Store
@@ -131,13 +131,34 @@ def test_what_is_waited_for_and_why_it_never_comes() -> None:
     order = Order(3)
     for rank in (0, 2):
         order.announce(rank, 0, 0, "sum of 'w'")
-    assert order.missing() == [(0, "sum of 'w'", [1])]
+    assert order.slow() == ["sum of 'w': all wait for rank 1"]
     assert order.problem() == ""
     order.leave(1, "has ended")
     assert order.problem() == "rank 1 has ended and takes no part in: sum of 'w'."
     order.announce(1, 0, 0, "barrier")
     assert "ranks 0, 2: sum of 'w'; rank 1: barrier" in order.problem()
     assert order.next() is None
+
+
+def test_only_other_machines_are_listened_for_unless_knobs_say_so() -> None:
+    near, far = (Heartbeats([1, 2], far=far, now=0.0) for far in (False, True))
+    assert not near.active
+    assert near.silent((), now=1e6) == []
+    assert far.active
+    assert [far.due(now=t) for t in (4.0, 5.0, 9.0, 10.0)] == [False, True, False, True]
+    far.heard(1, now=50.0)
+    assert far.silent((), now=59.0) == []
+    assert far.silent((), now=60.0) == [2]
+    assert far.silent({2: "has ended"}, now=60.0) == []
+    with knobs(PS_HEARTBEAT_INTERVAL=0):
+        assert (far.active, far.silent((), now=1e6)) == (False, [])
+    with knobs(PS_HEARTBEAT_INTERVAL=30):
+        assert far.timeout == 90
+    with knobs(PS_HEARTBEAT_INTERVAL=2, PS_HEARTBEAT_TIMEOUT=8):
+        assert near.active
+        assert near.silent((), now=8.0) == [1, 2]
+    with knobs(PS_HEARTBEAT_TIMEOUT=0):
+        assert far.silent((), now=1e6) == []
 
 
 def test_the_facts_of_a_rank_are_plain_and_do_not_differ_from_themselves() -> None:

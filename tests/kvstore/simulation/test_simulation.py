@@ -269,7 +269,7 @@ def test_more_workers_are_not_used_better(
 ) -> None:
     """Whether workers are followed one by one, by machine, or all together."""
     doubling = [2**k for k in range(1, 10)]
-    given = {"slice_threshold": 1_000_000} if store == "p3" else {}
+    given: dict[str, Any] = {"slice_threshold": 1_000_000} if store == "p3" else {}
     found = [
         simulate(table, PRESETS[preset], store, n, **given).efficiency for n in doubling
     ]

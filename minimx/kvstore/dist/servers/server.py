@@ -119,6 +119,23 @@ class Server:
             for part in space.parts.values():
                 self._check_complete(part)
 
+    def deadlock(self, worker: int, what: str) -> str:
+        """Why workers wait for each other, if some do: a message, or nothing.
+
+        worker: one that waits for all others in `what`, and pushes nothing until then.
+        A push that has waited for it for `SLOW` seconds would wait for ever.
+        """
+        for space in self._spaces.values():
+            for key, part in space.parts.items():
+                waited = self._clock() - part.since
+                if part.pushed and worker not in part.pushed and waited > SLOW:
+                    return (
+                        f"the ranks do not do the same: rank {worker}: {what}; "
+                        f"{named(sorted(part.pushed))}: push of {key}. Each waits for "
+                        "the other. Run the same program on all."
+                    )
+        return ""
+
     def look(self) -> None:
         """Name the workers that all others wait for."""
         for space in self._spaces.values():
