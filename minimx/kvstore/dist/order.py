@@ -78,7 +78,7 @@ class Order:
         return ""
 
     def slow(self) -> list[str]:
-        """Who is waited for in what was announced; each number is told once."""
+        """Who is waited for in what was announced; each number is given once."""
         lines = []
         for number, texts in sorted(self._announced.items()):
             if number not in self._named:

@@ -22,7 +22,7 @@ def main(what: str, store: str = "dist_sync") -> None:
         mx.knobs.set(MXNET_KVSTORE_BIGARRAY_BOUND=77)
         mx.random.seed(9)
     if what == "vanish":  # a minute is long for a test
-        liveness.EVERY, liveness.SILENT = 1, 2
+        vars(liveness).update(EVERY=1, SILENT=2)
         what = "sleep"
     kv = mx.kv.create(store)
     odd = kv.rank == 1
@@ -38,7 +38,8 @@ def main(what: str, store: str = "dist_sync") -> None:
         rate = 0.2 if odd else 0.1
         kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=rate))
     if what == "barrier":  # as are ten seconds
-        jobs.SLOW = servers.SLOW = 0.5
+        for module in (jobs, servers):
+            vars(module).update(SLOW=0.5)
     for step in range(50):
         if what == "barrier" and step == 20 and not odd:
             kv.barrier()  # the others push, and wait for this push
