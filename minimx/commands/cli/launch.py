@@ -28,7 +28,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -174,8 +173,7 @@ def watch(errors: int, to: int, notes: Path) -> None:
         for line in lines:
             if found := rank.died(line.decode(errors="replace").rstrip()):
                 number, host, code = found
-                with suppress(FileExistsError), open(notes / "failed", "x") as first:
-                    first.write(str(code))
+                rank.note_failure(notes, code)
                 (notes / f"died-{number}").write_text(host)
 
 

@@ -18,11 +18,8 @@ class Lines:
 
     def line(self, title: str, stream: str, text: str) -> None:
         """Show a line that a rank or a server wrote, with who it is."""
-        print(
-            f"[{title}] {text}",
-            file=sys.stdout if stream == "out" else sys.stderr,
-            flush=True,
-        )
+        file = sys.stdout if stream == "out" else sys.stderr
+        print(f"[{title}] {text}", file=file, flush=True)
 
     def look(self, end: bool = False) -> None:
         """Bring up to date what else is shown."""

@@ -194,9 +194,10 @@ def _end_output() -> None:
 def main(folder: str) -> None:
     """Connect, make the job, and serve."""
     settings = json.loads(Path(folder, "job.json").read_text(encoding="utf-8"))
-    server = os.environ.get("DMLC_SERVER_ID")
-    rank = int(os.environ["DMLC_WORKER_ID"] if server is None else server)
-    rank += 0 if server is None else settings["workers"]
+    if os.environ["DMLC_ROLE"] == "server":  # servers are numbered after the ranks
+        rank = settings["workers"] + int(os.environ["DMLC_SERVER_ID"])
+    else:
+        rank = int(os.environ["DMLC_WORKER_ID"])
     sys.path[:] = settings["path"]
     os.environ.update(settings["environment"][rank])
     worker = Worker(settings, rank)

@@ -84,6 +84,21 @@ def test_values_come_in_the_dtype_of_what_they_fill(name: str) -> None:
         assert whole.asnumpy().tolist() == [[1, 1]] * 3
 
 
+def test_servers_forget_stores_that_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for _ in range(2):  # in a new job, stores are counted anew
+        kv = mx.kv.create("p3")
+        spaces = kv._service._servers[0]._spaces
+        for number in range(3):
+            kv = mx.kv.create("p3")
+            kv.init("w", nd.zeros(5))
+            kv.pushpull("w", nd.ones(5))
+            nd.waitall()
+            assert list(spaces) == [number + 1]
+        monkeypatch.setattr(jobs, "_job", None)
+
+
 def test_horovod_runs_no_optimizer() -> None:
     kv = mx.kv.create("horovod")
     assert (kv.type, kv.rank, kv.num_workers) == ("horovod", 0, 1)

@@ -160,8 +160,9 @@ def test_deaths_are_read_in_standard_error(
 ) -> None:
     came, out = tmp_path / "came", tmp_path / "out"
     came.write_text(
-        "Loss 1\nminimx launch: rank 2 (process 9 on far) was killed by SIGKILL.\n"
-        "minimx launch: rank 0 (process 8 on near) ended with exit code 1.\nhalf a line"
+        "Loss 1\nminimx launch: rank 0 (process 8 on near) ended with exit code 1.\n"
+        "minimx launch: rank 2 (process 9 on far) was killed by SIGKILL.\n"
+        "minimx launch: rank 1 (process 7 on far) was killed by SIGTERM.\nhalf a line"
     )
     with came.open() as errors, out.open("w") as to:
         watch(errors.fileno(), to.fileno(), tmp_path)
@@ -169,4 +170,4 @@ def test_deaths_are_read_in_standard_error(
     assert (tmp_path / "failed").read_text() == "137"
     assert NOTES == rank.NOTES
     monkeypatch.setenv(NOTES, str(tmp_path))
-    assert deaths() == {2: "far", 0: "near"}
+    assert deaths() == {2: "far", 0: "near", 1: "far"}

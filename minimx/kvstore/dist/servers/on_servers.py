@@ -14,6 +14,7 @@ when the server has answered, so a pull of the same key finds what the push has 
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,8 +47,6 @@ from minimx.kvstore.local import Key, by_key
 from minimx.kvstore.planners.placement import Part, place
 from minimx.optimizer import Optimizer
 
-_stores = 0  # made in this process; the same on all workers when a key is begun
-
 
 class ServerStore(DistStore):
     """Values by key, on servers.
@@ -56,11 +55,11 @@ class ServerStore(DistStore):
     """
 
     def __init__(self, kind: str) -> None:
-        global _stores
         super().__init__(kind)
-        self._number = _stores
-        _stores += 1
-        self._job.serve()
+        self._service = self._job.serve()
+        self._number = next(self._service.stores)
+        # A finalizer may run anywhere; servers hear of it with the next keys.
+        weakref.finalize(self, self._service.dropped.append, self._number)
         self._servers = len(self._job.roles.servers)
         self._sync = "_async" not in kind
         self._stored: dict[Key, Any]  # what is known of each key
@@ -76,7 +75,7 @@ class ServerStore(DistStore):
         """
         fresh = by_key(key, value)
         self._check_keys(fresh)
-        texts, messages = [], []
+        texts, messages = [], self._messages_of_dropped()
         for one, values in fresh.items():
             if one in self._stored or len(values) > 1:
                 raise ArgumentError(
@@ -90,6 +89,14 @@ class ServerStore(DistStore):
                     messages += self._first(one, known, values[0].copyto(cpu()))
         ask(self._job, messages, f"init of {', '.join(texts)}")
         self._job.agree(f"init of {', '.join(texts)}")
+
+    def _messages_of_dropped(self) -> list[Message]:
+        """Let servers forget stores that this worker has no more."""
+        dropped, found = self._service.dropped, []
+        while dropped:
+            header = {"do": "drop", "store": dropped.popleft()}
+            found += [Message(server, header) for server in range(self._servers)]
+        return found
 
     def _known(self, key: Key, value: NDArray) -> Known:
         shape, dtype = value.shape, np.dtype(value.dtype)

@@ -11,6 +11,7 @@ import logging
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -78,6 +79,8 @@ class Service:
         self.post, self._roles, self._process = post, roles, process
         self._finish = finish
         self._numbers = count()
+        self.stores = count()  # made here; as many on all workers when a key is begun
+        self.dropped: deque[int] = deque()  # those that nobody here has any more
         self._asked: dict[int, Asked] = {}
         self._slow_named: set[int] = set()
         self._requests: SimpleQueue[Any] = SimpleQueue()  # None: the end

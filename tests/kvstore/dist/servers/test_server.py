@@ -83,6 +83,18 @@ def test_each_push_of_an_asynchronous_store_updates_at_once() -> None:
     assert asked.value() == [-1.5]
 
 
+def test_values_of_a_store_go_when_all_workers_have_dropped_it() -> None:
+    asked = Asked(workers=2)
+    asked.init([5.0])
+    asked.ask(1, "drop")
+    asked.answers.clear()
+    assert asked.value() == [5.0]
+    asked.ask(0, "drop")
+    asked.answers.clear()
+    asked.ask(0, "pull")
+    assert "has no value for 'w'" in asked.answers[0][1]["error"]
+
+
 def test_what_is_wrong_is_answered() -> None:
     asked = Asked(workers=2)
     asked.ask(0, "pull")
