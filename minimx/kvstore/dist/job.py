@@ -254,8 +254,9 @@ class Job:
         """How long to wait for operations: 0 if messages may come, None: for ever."""
         service, alone = self.service, self._mpi is None
         served = service is not None and (service.waits or not alone)
-        beats = LOOK if self._heartbeats.active else None
-        return 0.0 if self._waiting or served else beats
+        if self._waiting or served:
+            return 0.0
+        return LOOK if self._heartbeats.active else None
 
     def _may_end(self) -> bool:
         """Whether no process needs this one any more, once its program is over."""
