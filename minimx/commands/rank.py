@@ -58,6 +58,17 @@ def exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
+def note_failure(folder: Path, code: int) -> None:
+    """Note the exit code of the job: of the rank that failed first.
+
+    One that was killed comes before those that ended because of it, which may be seen
+    earlier; not one that was asked to end.
+    """
+    killed = code > 128 and code not in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+    with suppress(OSError), open(folder / "failed", "w" if killed else "x") as note:
+        note.write(str(code))
+
+
 def died(line: str) -> tuple[int, str, int] | None:
     """Read in a line of output that a rank died: its number, host and exit code.
 
@@ -143,8 +154,7 @@ def main(folder: str, command: list[str]) -> int:
     # The folder may be on another machine; or another rank was first.
     with suppress(OSError):
         (Path(folder) / f"ended-{rank}").write_text(str(code))
-    with suppress(OSError), open(Path(folder) / "failed", "x") as note:
-        note.write(str(exit_code(code)))
+    note_failure(Path(folder), exit_code(code))
     host = os.uname().nodename
     print(
         f"minimx launch: rank {rank} (process {child.pid} on {host}) {how(code)}.",

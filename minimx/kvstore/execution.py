@@ -114,8 +114,12 @@ def overwrite(target: NDArray, value: NDArray) -> None:
 
 
 def overwrite_all(targets: Sequence[NDArray], value: NDArray) -> None:
-    """Copy a value into arrays of its shape and type, those on the host at once."""
-    together = [one for one in targets if _readable_on_host(one) and one is not value]
+    """Copy a value into arrays of its shape; those of its dtype on the host at once."""
+    together = [
+        one
+        for one in targets
+        if _readable_on_host(one) and one.dtype == value.dtype and one is not value
+    ]
     chunks = {one.chunk for one in together}
     if (
         len(chunks) < max(len(together), 2)

@@ -165,13 +165,13 @@ class KVStore(OneWorkerStore):
         return _plan_on_device(len(arrays), devices.index(self._home(key, devices)))
 
     def _takes_trees(self, arrays: list[NDArray]) -> bool:
-        """Whether sums of these arrays climb trees: dense ones, on different GPUs."""
+        """Whether arrays go over trees: dense, of one dtype, on different GPUs."""
         devices = {array.context for array in arrays}
         return (
             bool(knobs.MXNET_KVSTORE_USETREE)
             and 1 < len(devices) == len(arrays)
             and all(device.device_type == "gpu" for device in devices)
-            and all(array.stype == "default" for array in arrays)
+            and {(x.stype, x.dtype) for x in arrays} == {("default", arrays[0].dtype)}
             and self._compression is None
         )
 

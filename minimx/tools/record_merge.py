@@ -11,7 +11,7 @@ all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -66,11 +66,16 @@ def contents(record: Record) -> Contents:
     return Contents(tables, list(record.strings), record.dropped, conditions)
 
 
-def merged(ranks: Mapping[int, Contents], clocks: Mapping[int, int]) -> Record:
+def merged(
+    ranks: Mapping[int, Contents],
+    clocks: Mapping[int, int],
+    title: Callable[[int], str] = "rank {}".format,
+) -> Record:
     """One record of all ranks.
 
     ranks: what each remembers. clocks: by how many nanoseconds a rank's clock is ahead
-    of the one that all times are moved to; 0 for ranks that are missing.
+    of the one that all times are moved to; 0 for ranks that are missing. title: what a
+    rank is called, as some numbers may be those of servers.
     """
     if not ranks:
         return Record.of(Contents(_empty(), [], dict.fromkeys(TABLES, 0), {}))
@@ -79,7 +84,7 @@ def merged(ranks: Mapping[int, Contents], clocks: Mapping[int, int]) -> Record:
     highest: dict[str, int] = {}
     for rank, found in sorted(ranks.items()):
         ahead = clocks.get(rank, 0) if found.conditions["clock"] == "wall" else 0
-        numbers = _Numbers(found.strings, strings, f"rank {rank} ")
+        numbers = _Numbers(found.strings, strings, f"{title(rank)} ")
         counts = _counts(found.tables)
         for name in TABLES:
             table = found.tables[name].copy()
@@ -96,7 +101,7 @@ def merged(ranks: Mapping[int, Contents], clocks: Mapping[int, int]) -> Record:
     tables = {name: _in_order(name, np.concatenate(pieces[name])) for name in TABLES}
     dropped = {n: sum(one.dropped[n] for one in ranks.values()) for n in TABLES}
     return Record.of(
-        Contents(tables, strings.texts, dropped, _conditions(ranks, clocks))
+        Contents(tables, strings.texts, dropped, _conditions(ranks, clocks, title))
     )
 
 
@@ -115,8 +120,8 @@ class _Numbers:
         return found[where.reshape(-1)]
 
     def _named(self, text: str) -> str:
-        """A text with its rank, unless it names a rank itself or all of them."""
-        if text.startswith("rank ") or text.endswith(" ranks"):
+        """A text with its rank, unless it names a process of the job, or all ranks."""
+        if text.startswith(("rank ", "server ")) or text.endswith(" ranks"):
             return text
         return f"{self._prefix}{text}".rstrip()
 
@@ -148,7 +153,9 @@ def _empty() -> dict[str, Array]:
 
 
 def _conditions(
-    ranks: Mapping[int, Contents], clocks: Mapping[int, int]
+    ranks: Mapping[int, Contents],
+    clocks: Mapping[int, int],
+    title: Callable[[int], str],
 ) -> dict[str, Any]:
     """The first rank's circumstances, with the devices and the time of all."""
     every = {rank: one.conditions for rank, one in sorted(ranks.items())}
@@ -157,7 +164,7 @@ def _conditions(
     return {
         **next(iter(every.values())),
         "devices": {
-            f"rank {rank} {name}": size
+            f"{title(rank)} {name}": size
             for rank, one in every.items()
             for name, size in one["devices"].items()
         },

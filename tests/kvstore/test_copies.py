@@ -56,3 +56,18 @@ def test_pulls_of_large_values(kind: str, monkeypatch: pytest.MonkeyPatch) -> No
     expected = 3 * given[0].asnumpy()
     for array in (*outs, given[1], whole[:37], whole[37:]):
         np.testing.assert_array_equal(array.asnumpy(), expected)
+
+
+def test_large_values_are_pulled_in_the_dtypes_of_what_they_fill(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(execution, "CACHE", 1)
+    kv = mx.kv.create("local")
+    kv.init("w", nd.arange(111).reshape((37, 3)) + 0.5)
+    dtypes = ["float32", "float16", "int32", "float64", "float32"]
+    outs = [nd.zeros((37, 3), mx.cpu(k), dtype=d) for k, d in enumerate(dtypes)]
+    kv.pull("w", outs)
+    for out, dtype in zip(outs, dtypes, strict=True):
+        expected = (np.arange(111) + 0.5).astype(dtype).reshape(37, 3)
+        assert out.dtype == expected.dtype
+        np.testing.assert_array_equal(out.asnumpy(), expected)

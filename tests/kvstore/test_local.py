@@ -207,6 +207,22 @@ def test_values_are_pulled_in_the_dtype_of_what_they_fill(kind: str) -> None:
     assert numbers(part.indices) == []
 
 
+def test_trees_carry_no_value_in_a_narrower_dtype_than_its_own() -> None:
+    value = 1 + 2**-12
+    with knobs(MINIMX_SIM_GPUS=3, MXNET_KVSTORE_USETREE=1):
+        kv = mx.kv.create("device")
+        kv.init("w", nd.ones(4) * value)
+        dtypes = ("float16", "float32", "float64")
+        outs = [nd.zeros(4, mx.gpu(k), dtype=d) for k, d in enumerate(dtypes)]
+        kv.pull("w", out=outs)
+        assert [numbers(out)[0] for out in outs] == [1.0, value, value]
+        parts = [nd.ones(4, mx.gpu(k)) * value for k in range(3)]
+        kv.pushpull("w", parts, out=outs)
+        assert [numbers(out)[0] for out in outs] == [3.0, 3 * value, 3 * value]
+        nd.waitall()
+        del kv, outs, parts
+
+
 def test_names_of_stores() -> None:
     with pytest.raises(ArgumentError, match="Did you mean device"):
         mx.kv.create("devise")

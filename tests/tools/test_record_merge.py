@@ -52,6 +52,18 @@ def test_what_belongs_to_a_rank_is_named_and_numbered_apart() -> None:
     assert both.conditions.devices == {"rank 0 cpu(0)": 1000, "rank 1 cpu(0)": 1000}
 
 
+def test_servers_are_of_the_job_and_not_of_a_rank() -> None:
+    record = mx.Record()
+    record.communication(0, 5, "w", "rank 0", "server 1", 8, "backward")
+    titles = ["rank 0", "server 0"]
+    both = merged({0: contents(record), 1: part(7)}, {}, titles.__getitem__)
+    comm = both.comm()
+    assert both.texts(comm["dst"])[0] == "server 1"
+    assert both.texts(comm["src"])[-1] == "server 0 host"
+    assert set(both.texts(both.ops()["worker"])) == {"server 0 cpu(0)/0"}
+    assert both.conditions.devices == {"server 0 cpu(0)": 1000}
+
+
 def test_times_are_moved_onto_one_clock_and_rows_are_in_its_order() -> None:
     # What happened at 1000 on rank 0 was 501000 on the clock of rank 1.
     both = merged({0: part(1000), 1: part(501_003)}, {1: 500_000})

@@ -14,7 +14,8 @@ On several machines, mpiexec reaches the others over ssh without a password; min
 the program lie at the same paths on all of them. What ranks write to standard error
 passes through here, so a rank's death is known on this machine a moment later, and rank
 0, which should be on this machine, sends it to all others. A machine that vanishes is
-noticed when ssh gives up: set `ServerAliveInterval 5` for it in ~/.ssh/config.
+noticed a minute later, as processes on several machines say every few seconds that they
+live (PS_HEARTBEAT_INTERVAL, PS_HEARTBEAT_TIMEOUT).
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -173,8 +173,7 @@ def watch(errors: int, to: int, notes: Path) -> None:
         for line in lines:
             if found := rank.died(line.decode(errors="replace").rstrip()):
                 number, host, code = found
-                with suppress(FileExistsError), open(notes / "failed", "x") as first:
-                    first.write(str(code))
+                rank.note_failure(notes, code)
                 (notes / f"died-{number}").write_text(host)
 
 

@@ -19,12 +19,13 @@ from minimx.commands.clusters.engines import Engines, check_alone
 from minimx.commands.clusters.failure import Failure, RankError
 from minimx.commands.clusters.live import Lines, Live, ranks
 from minimx.commands.clusters.progress import progress
-from minimx.commands.clusters.ranks import Ranks
+from minimx.commands.clusters.ranks import PATIENCE, Ranks
 from minimx.commands.clusters.run import Run
 from minimx.commands.clusters.shipping import received, shipped
 from minimx.core.errors import ArgumentError, MXNetError, Unavailable
 from minimx.core.knobs import knobs as registry
 from minimx.core.record import Record
+from minimx.kvstore.dist.roles import Roles
 from minimx.tools.mpi import mpiexec
 from minimx.tools.record_merge import merged
 
@@ -40,16 +41,22 @@ class Cluster:
     """Processes on this machine that train together: ranks 0 to n - 1 of one job.
 
     n: how many; or a client of ipyparallel, or a view of one, whose engines MPI has
-    started: they are the ranks then, and are not ended. knobs: values of knobs for all
-    ranks, by name; knobs_of: for single ranks, by rank. timeout: seconds that a run may
-    take; None: any. record: whether what the ranks do is recorded.
+    started: they are the ranks then, and are not ended. servers: how many processes
+    keep parameters and do nothing else, as with `minimx launch -n 4 -s 2`; 0: stores
+    that need servers have one in each rank. knobs: values of knobs for all ranks and
+    servers, by name; knobs_of: for single ranks, by rank. timeout: seconds that a run
+    may take; None: any. record: whether what the ranks do is recorded.
 
     In a rank, `mx.kv.create("dist_sync")` gives the store of all ranks. All of them
     compare their seeds, knobs and versions at the start, and warn of differences.
 
-    Raises `Unavailable` where MPI or cloudpickle is missing, and `MXNetError` if the
-    ranks do not begin. The processes end at `close` or with the `with` block; also if
-    this process ends, however that happens.
+        with mx.cluster(n=4, servers=2) as cluster:
+            cluster.run(train)    # with mx.kv.create("dist_async"), or "p3"
+
+    Raises `ArgumentError` for numbers below these, `Unavailable` where MPI or
+    cloudpickle is missing, and `MXNetError` if the ranks do not begin. The processes
+    end at `close` or with the `with` block; also if this process ends, however that
+    happens.
     """
 
     progress = staticmethod(progress)
@@ -58,6 +65,7 @@ class Cluster:
         self,
         n: Any = 2,
         *,
+        servers: int = 0,
         knobs: Mapping[str, object] | None = None,
         knobs_of: Mapping[int, Mapping[str, object]] | None = None,
         timeout: float | None = None,
@@ -69,14 +77,22 @@ class Cluster:
             raise ArgumentError(
                 f"mx.cluster: n is the number of ranks, from 1; not {n}."
             )
+        if not isinstance(servers, int) or servers < 0:
+            raise ArgumentError(
+                f"mx.cluster: servers is the number of servers, from 0; not {servers}."
+            )
         if self._engines is None:
             _check_installed()
         else:
-            check_alone(knobs or {}, knobs_of or {})
+            check_alone(knobs or {}, knobs_of or {}, servers)
+        self.servers = servers
         self.timeout = timeout
         self.records = record
         self.record = Record()
         self._environments = _environments(self.n, knobs or {}, knobs_of or {})
+        self._environments += _environments(servers, knobs or {}, {})
+        processes = range(self.n + servers)
+        self._roles = Roles((*processes[: self.n],), (*processes[self.n :],), True)
         self._state = "ready"
         self._closed = False
         self._ranks: Ranks | Engines | None = None
@@ -87,7 +103,7 @@ class Cluster:
         if self._engines is not None:
             self._ranks = self._engines
             return self._engines
-        found = self._ranks = Ranks(self._environments)
+        found = self._ranks = Ranks(self._environments, self.servers)
         # Also when the cluster is dropped, or this process ends.
         self._end = weakref.finalize(self, found.close)
         run = Run(self.n, found.how_ended)
@@ -115,7 +131,8 @@ class Cluster:
         Function and arguments are shipped as they are now; a rank works on copies. What
         ranks print is shown line by line, with the rank. `record` becomes that of this
         run. The ranks stay between runs, also after an exception or Ctrl-C. If one dies
-        or does not stop, all of them end, and the next run starts new ones.
+        or does not stop, all of them end, and the next run starts new ones; where there
+        are servers, after any failure.
 
         Raises `RankError` if the function raised on a rank, if a rank died, or if it
         took longer than `timeout`; `ArgumentError` for what cannot be shipped.
@@ -128,6 +145,7 @@ class Cluster:
         live = Live(run)
         self._state = "running"
         every = range(self.n)
+        found.send(self._roles.servers, "begin", self.records)
         found.send(every, "run", payload, cells, self.records)
         try:
             self._follow(found, run, live)
@@ -138,7 +156,7 @@ class Cluster:
             raise
         finally:
             if self.records:
-                self.record = merged(run.records, found.clocks)
+                self.record = merged(run.records, found.clocks, self._roles.title)
             live.look(end=True)
         self._state = "failed" if run.failures else "finished"
         if run.failures:
@@ -154,6 +172,11 @@ class Cluster:
                 self._ask_where(found, run, live)
         if run.failures or run.died:
             self._finish(found, run, live)
+        elif self.records and self.servers:
+            found.send(self._roles.servers, "end")
+            until = time.monotonic() + AFTER
+            while len(run.records) < self.n + self.servers and time.monotonic() < until:
+                self._next(found, run, live)
 
     def _finish(self, found: Ranks | Engines, run: Run, live: Lines) -> None:
         """Let the ranks come to an end. If one does not, or has died, end all."""
@@ -161,11 +184,11 @@ class Cluster:
         try:
             while not run.over and time.monotonic() < until:
                 self._next(found, run, live)
-            if run.over and not run.died:
+            if run.over and not run.died and not self.servers:
                 self._ranks = found
         finally:
-            if self._ranks is None:
-                found.close()
+            if self._ranks is None:  # servers cannot begin anew with new ranks' jobs
+                found.close(0.0 if self.servers and run.over else PATIENCE)
         while not run.over and not found.events.empty():
             self._next(found, run, live)
 
@@ -187,7 +210,8 @@ class Cluster:
         content: tuple[Any, ...],
     ) -> None:
         if kind in ("out", "err"):
-            live.line(rank, kind, content[0])
+            title = str(rank) if rank < self.n else self._roles.title(rank)
+            live.line(title, kind, content[0])
         else:
             run.take(rank, kind, content)
 
@@ -224,7 +248,8 @@ class Cluster:
         self.close()
 
     def __repr__(self) -> str:
-        return f"cluster of {ranks(self.n)}: {self._state}"
+        serving = f" and {ranks(self.servers, 'server')}" if self.servers else ""
+        return f"cluster of {ranks(self.n)}{serving}: {self._state}"
 
 
 cluster = Cluster  # `mx.cluster`

@@ -125,8 +125,15 @@ def remote(
     return perform(payload, dict(cells), recorded)
 
 
-def check_alone(knobs: Mapping[str, object], knobs_of: Mapping[int, object]) -> None:
-    """Raise `ArgumentError` if knobs are given for engines that run already."""
+def check_alone(
+    knobs: Mapping[str, object], knobs_of: Mapping[int, object], servers: int
+) -> None:
+    """Raise `ArgumentError` if knobs or servers are given for engines that run."""
+    if servers:
+        raise ArgumentError(
+            "mx.cluster: engines of ipyparallel are all ranks; servers are for ranks "
+            "that mx.cluster starts, as in mx.cluster(4, servers=2)."
+        )
     if knobs or knobs_of:
         raise ArgumentError(
             "mx.cluster: engines of ipyparallel have begun with their own knobs. Turn "

@@ -16,13 +16,10 @@ PERIOD: Final = 0.2
 class Lines:
     """Shows what ranks write, as while they begin."""
 
-    def line(self, rank: int, stream: str, text: str) -> None:
-        """Show a line that a rank wrote, with the rank."""
-        print(
-            f"[{rank}] {text}",
-            file=sys.stdout if stream == "out" else sys.stderr,
-            flush=True,
-        )
+    def line(self, title: str, stream: str, text: str) -> None:
+        """Show a line that a rank or a server wrote, with who it is."""
+        file = sys.stdout if stream == "out" else sys.stderr
+        print(f"[{title}] {text}", file=file, flush=True)
 
     def look(self, end: bool = False) -> None:
         """Bring up to date what else is shown."""
@@ -73,13 +70,13 @@ class Bars:
         return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
-def ranks(size: int) -> str:
+def ranks(size: int, kind: str = "rank") -> str:
     """So many ranks, in words.
 
     >>> ranks(1), ranks(4)
     ('1 rank', '4 ranks')
     """
-    return f"{size} rank" + "s" * (size != 1)
+    return f"{size} {kind}" + "s" * (size != 1)
 
 
 def _display(bars: Bars) -> Any:

@@ -52,17 +52,20 @@ class Ranks:
     """Processes that run until `close`. Raises `MXNetError` if they do not begin.
 
     environments: of each rank, what it has besides the environment of this process.
+    servers: how many of them, the last ones, only serve.
 
     pids: the ranks' process ids. clocks: by how many nanoseconds each rank's clock is
     ahead of this process's, measured at the start.
     """
 
-    def __init__(self, environments: Sequence[Mapping[str, str]]) -> None:
+    def __init__(
+        self, environments: Sequence[Mapping[str, str]], servers: int = 0
+    ) -> None:
         self.events: Queue[Event] = Queue()
         self.pids: dict[int, int] = {}
         self.clocks: dict[int, int] = {}
         self.said: deque[str] = deque(maxlen=LINES)
-        self._size = len(environments)
+        self._size, self._servers = len(environments), servers
         self._owner = os.getpid()
         self._folder = Path(tempfile.mkdtemp(prefix="minimx-"))  # of this user alone
         self._key = secrets.token_bytes(32)
@@ -89,6 +92,7 @@ class Ranks:
             "key": self._key.hex(),
             "path": [str(Path(place).absolute()) for place in sys.path],
             "environment": [dict(one) for one in environments],
+            "workers": self._size - self._servers,
         }
         path = self._folder / "job.json"
         path.write_text(json.dumps(settings), encoding="utf-8")
@@ -101,7 +105,8 @@ class Ranks:
         command = launch.command(self._size, None, program, str(self._folder))
         guard = [sys.executable, "-I", "-S", around.__file__, "--within"]
         here = str(Path(sys.executable).parent)
-        variables = launch.environment(self._size, 0, os.environ)
+        workers = self._size - self._servers
+        variables = launch.environment(workers, self._servers, os.environ)
         variables["PATH"] = os.pathsep.join([here, os.environ.get("PATH", "")])
         self._process = subprocess.Popen(
             [*guard, str(self._owner), *command],

@@ -30,7 +30,13 @@ class Run:
         self._loud = {(rank, what) for rank in range(size) for what in STREAMS}
 
     def take(self, rank: int, kind: str, content: tuple[Any, ...]) -> None:
-        """Note a message from a rank, or that one of its connections has closed."""
+        """Note a message from a rank, or that one of its connections has closed.
+
+        Numbers from `size` on are those of servers.
+        """
+        if rank >= self.size and kind != "record":
+            self.died = self.died or kind == "closed"
+            return
         if kind in ("result", "error"):
             self._through.add(rank)
         if kind == "result":

@@ -75,12 +75,24 @@ class Worker:
                 self._runs.put(content)
             elif kind == "stop":
                 self._runs.put(None)
+            elif kind in ("begin", "end"):
+                self._record_server(kind == "begin", *content)
             elif kind == "where":
                 self.send("where", _position())
             elif kind == "interrupt" and self._busy:
                 main = threading.main_thread().ident
                 assert main is not None
                 signal.pthread_kill(main, signal.SIGINT)
+
+    def _record_server(self, begin: bool, wanted: bool = True) -> None:
+        """Record what this server does while ranks run, if that is wanted."""
+        from minimx.core.record import Record
+        from minimx.tools.record_merge import contents
+
+        if begin and wanted:
+            self._record = Record().start()
+        elif not begin:
+            self.send("record", contents(self._record.stop()))
 
     def serve(self) -> None:
         """Run what comes, until the end."""
@@ -182,12 +194,15 @@ def _end_output() -> None:
 def main(folder: str) -> None:
     """Connect, make the job, and serve."""
     settings = json.loads(Path(folder, "job.json").read_text(encoding="utf-8"))
-    rank = int(os.environ["DMLC_WORKER_ID"])
+    if os.environ["DMLC_ROLE"] == "server":  # servers are numbered after the ranks
+        rank = settings["workers"] + int(os.environ["DMLC_SERVER_ID"])
+    else:
+        rank = int(os.environ["DMLC_WORKER_ID"])
     sys.path[:] = settings["path"]
     os.environ.update(settings["environment"][rank])
     worker = Worker(settings, rank)
     threading.Thread(target=worker.listen, name="notebook", daemon=True).start()
-    from minimx.kvstore.dist.job import job
+    from minimx.kvstore.dist.job import job  # a server serves here, to its end
 
     try:
         size = job().size

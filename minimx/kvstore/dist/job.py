@@ -34,25 +34,20 @@ from minimx.core.engine.var import Var
 from minimx.core.knobs import knobs
 from minimx.kvstore.dist.collectives import Collectives
 from minimx.kvstore.dist.control import Control
-from minimx.kvstore.dist.liveness import LOOK, Heartbeats, Processes
+from minimx.kvstore.dist.liveness import LOOK, SILENCE, Heartbeats, Processes
 from minimx.kvstore.dist.operations import (
     Collective,
     appended,
+    fail,
     finish,
     handed_over,
     nothing,
 )
-from minimx.kvstore.dist.order import Order, named
+from minimx.kvstore.dist.order import Order
 from minimx.kvstore.dist.parity import compare, facts
+from minimx.kvstore.dist.pauses import SPIN, rest
 from minimx.kvstore.dist.roles import assigned
-from minimx.kvstore.dist.servers.post import (
-    Bytes,
-    Header,
-    Loopback,
-    MpiWire,
-    Post,
-    Wire,
-)
+from minimx.kvstore.dist.servers.post import Bytes, Header, Loopback, MpiWire, Post
 from minimx.kvstore.dist.servers.service import Exchange, Message, Service
 from minimx.kvstore.dist.start import (
     JobError,
@@ -65,12 +60,6 @@ from minimx.kvstore.dist.start import (
 
 #: After so many seconds of waiting, the ranks that all wait for are named.
 SLOW: Final = 10.0
-#: How long MPI is asked without a pause, and the pause afterwards, in seconds; from
-#: when on the pause is long, if nothing is waited for.
-SPIN: Final = 0.0003
-PAUSE: Final = 0.00005
-BRISK: Final = 0.02
-LONG_PAUSE: Final = 0.001
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +84,7 @@ class Job:
         self._waiting: dict[int, Collective] = {}  # announced, not run yet
         self._idle_since = time.monotonic()
         self._allowed: deque[int] = deque()  # what rank 0 lets begin
-        self._named: set[int] = set()  # operations whose slow ranks were named
+        self._asking = [0, 0]  # exchanges that the program has pushed; that have begun
         self._error = ""  # why this rank ends, if it does by an error
         self._left: dict[int, str] = {}  # processes that take no part any more: why
         self.service: Service | None = None
@@ -110,7 +99,7 @@ class Job:
 
     def _be_alone(self) -> None:
         self._mpi, self._process = None, 0
-        self._wire: Wire = Loopback()
+        self._wire: Loopback | MpiWire = Loopback()
         self.roles = assigned([str(knobs.DMLC_ROLE)], wanted_servers())
         check_launched(self.roles)
         self._processes, self._heartbeats = Processes({}), Heartbeats(())
@@ -133,7 +122,7 @@ class Job:
         others = [k for k in range(world.size) if k != self._process]
         pids = {k: int(ranks[k]["pid"]) for k in others if ranks[k]["host"] == here}
         self._processes = Processes(pids, self._process)
-        self._heartbeats = Heartbeats(others)
+        self._heartbeats = Heartbeats(others, far=len(pids) < len(others))
         if works:
             compare([ranks[worker]["compared"] for worker in workers], self.rank == 0)
         else:
@@ -207,6 +196,8 @@ class Job:
         with self._submitting:
             if isinstance(operation, Collective):
                 operation.number = next(self._numbers)
+            else:
+                self._asking[0] += 1
             edges = appended(operation)
         handed_over(operation, edges)
 
@@ -227,11 +218,12 @@ class Job:
         """Wait for MPI, and watch the other processes meanwhile."""
         begin = time.monotonic()
         while not request.Test():
-            if time.monotonic() - begin > SPIN:
+            waited = time.monotonic() - begin
+            if waited > SPIN:
                 self._look()
                 if self.failure is not None:
                     raise self.failure
-                time.sleep(PAUSE)
+                rest(waited)
 
     # -- the thread --------------------------------------------------------------------
 
@@ -239,7 +231,7 @@ class Job:
         ending = self._process not in self.roles.workers  # it runs no program
         while not (ending and self._may_end()):
             try:
-                operation = self._queue.get(block=not self._polls())
+                operation = self._queue.get(timeout=self._patience())
                 if operation is None:
                     ending = True
                 elif operation is not nothing:
@@ -258,12 +250,13 @@ class Job:
         if self.service is not None:
             self.service.stop()
 
-    def _polls(self) -> bool:
-        """Whether messages may come that have to be read now."""
-        if self._mpi is None:  # only this process asks its servers
-            return self.service is not None and self.service.waits
-        beats = knobs.PS_HEARTBEAT_INTERVAL or knobs.PS_HEARTBEAT_TIMEOUT
-        return bool(self._waiting or self.service is not None or beats)
+    def _patience(self) -> float | None:
+        """How long to wait for operations: 0 if messages may come, None: for ever."""
+        service, alone = self.service, self._mpi is None
+        served = service is not None and (service.waits or not alone)
+        if self._waiting or served:
+            return 0.0
+        return LOOK if self._heartbeats.active else None
 
     def _may_end(self) -> bool:
         """Whether no process needs this one any more, once its program is over."""
@@ -277,6 +270,7 @@ class Job:
     def _begin(self, operation: Collective | Exchange) -> None:
         """Announce or send what is ready, unless its vars bring a failure."""
         self._idle_since = time.monotonic()
+        self._asking[1] += isinstance(operation, Exchange)
         failed = inherited(operation)
         if failed is not None and self.failure is None and self.size > 1:
             why = f"cannot do its part ({failed.name}: {failed.error})"
@@ -309,15 +303,15 @@ class Job:
         number = self._allowed.popleft() if self._allowed else None
         if self._coordinates:
             if problem := self._order.problem():
-                self._fail(problem)
-                for rank in range(1, self.size):
-                    self._send(rank, {"stop": problem})
+                self._stop_all(problem)
                 return
             number = self._order.next()
             for rank in range(1, self.size) if number is not None else ():
                 self._send(rank, {"go": number})
         if self.service is not None:
             self.service.step()
+            if self.service.deadlock:
+                self._stop_all(self.service.deadlock)
         if number is not None:
             self._finish(self._waiting.pop(number))
             self._idle_since = time.monotonic()
@@ -345,32 +339,42 @@ class Job:
         waited = time.monotonic() - since
         if waited > SPIN:
             self._look()
-            asked = self._waiting or (self.service is not None and self.service.waits)
-            time.sleep(PAUSE if asked or waited < BRISK else LONG_PAUSE)
+            asked = self.service is not None and self.service.waits
+            rest(waited, asked or bool(self._waiting))
         if waited > SLOW and self._coordinates:
-            self._name_the_slow()
-        if waited > SLOW and self.service is not None:
-            self.service.name_the_slow()
+            for line in self._order.slow():
+                log.warning("%s for %d s.", line, SLOW)
+        if self.service is not None:
+            if waited > SLOW:
+                self.service.name_the_slow()
+            if time.monotonic() - self._idle_since > SLOW:
+                self._say_waits(self.service)
+
+    def _say_waits(self, service: Service) -> None:
+        """Let servers know what this worker waits for, if it will send them nothing."""
+        asks = service.waits or self._asking[0] != self._asking[1]
+        if self._waiting and not asks:
+            self._idle_since = time.monotonic()  # when it was said last
+            text = self._waiting[min(self._waiting)].text
+            service.waiting(self.rank, text)
+            for process in self._heartbeats.others:
+                self._control.send(process, {"waits": text})
 
     def _finish(self, operation: Collective | Exchange) -> None:
         """Run an operation, or let it fail, and give its vars back."""
         if self.failure is not None:
-            operation.fn = self._raise
+            fail(operation, JobError(str(self.failure)))
         finish(operation)
-
-    def _raise(self) -> None:
-        assert self.failure is not None
-        raise JobError(str(self.failure))
 
     def _fail(self, why: str) -> None:
         if self.failure is None:
             self.failure = JobError(f"{self.title} stops: {why}")
 
-    def _fail_all(self, why: str, dead: Container[int]) -> None:
-        """Fail because of deaths; rank 0 sends them to other machines."""
+    def _stop_all(self, why: str, known: Container[int] = ()) -> None:
+        """Fail, and let all processes fail but those that know."""
         self._fail(why)
-        for process in self._heartbeats.others if self._coordinates else ():
-            if process not in self._processes.pids and process not in dead:
+        for process in self._heartbeats.others:
+            if process not in known:
                 self._control.send(process, {"stop": why})
 
     # -- messages ----------------------------------------------------------------------
@@ -390,6 +394,8 @@ class Job:
                 self._order.announce(rank, number, priority, text)
             elif "left" in message:
                 self._has_left(source, message["left"], message["failed"])
+            elif "waits" in message and self.service is not None:
+                self.service.waiting(self.roles.workers.index(source), message["waits"])
             elif "stop" in message:
                 self._fail(message["stop"])
 
@@ -429,22 +435,16 @@ class Job:
             dead = {k: which for k, which in dead.items() if k not in self._left}
             if dead:
                 who = ", ".join(map(self.roles.title, sorted(dead)))
-                self._fail_all(f"{who} died ({', '.join(dead.values())}).", dead)
+                self._fail(why := f"{who} died ({', '.join(dead.values())}).")
+                if self._coordinates:  # those of this machine see it themselves
+                    self._stop_all(why, {*self._processes.pids, *dead})
         if self._heartbeats.due():
             for process in self._heartbeats.others:
                 if process not in self._left:
                     self._control.send(process, {"alive": True})
         if silent := self._heartbeats.silent(self._left):
             who = ", ".join(map(self.roles.title, silent))
-            limit = knobs.PS_HEARTBEAT_TIMEOUT
-            self._fail(f"{who} gave no sign of life for {limit} s.")
-
-    def _name_the_slow(self) -> None:
-        for number, text, ranks in self._order.missing():
-            if number not in self._named:
-                self._named.add(number)
-                who = named(ranks)
-                log.warning("%s: all have waited for %s for %d s.", text, who, SLOW)
+            self._fail(SILENCE.format(who, self._heartbeats.timeout))
 
     # -- the end -----------------------------------------------------------------------
 

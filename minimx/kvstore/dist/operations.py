@@ -83,5 +83,14 @@ def finish(operation: Outside) -> None:
         hand_over(ready)
 
 
+def fail(operation: Outside, error: Exception) -> None:
+    """Let an operation raise, instead of what it would do, when it is finished."""
+
+    def run() -> None:
+        raise error
+
+    operation.fn = run
+
+
 def nothing() -> None:
     """What an operation does that only orders others."""

@@ -21,8 +21,8 @@ class Order:
     >>> order = Order(ranks=2)
     >>> for number, priority in enumerate([0, 5]):
     ...     order.announce(0, number, priority, f"sum of {number}")
-    >>> order.next() is None, order.missing()
-    (True, [(0, 'sum of 0', [1]), (1, 'sum of 1', [1])])
+    >>> order.next() is None, order.slow(), order.slow()
+    (True, ['sum of 0: all wait for rank 1', 'sum of 1: all wait for rank 1'], [])
     >>> for number, priority in enumerate([0, 5]):
     ...     order.announce(1, number, priority, f"sum of {number}")
     >>> order.next(), order.next(), order.next()
@@ -34,6 +34,7 @@ class Order:
         self._announced: dict[int, dict[int, str]] = {}  # number -> rank -> text
         self._complete: list[tuple[int, int]] = []  # heap of (-priority, number)
         self._left: dict[int, str] = {}
+        self._named: set[int] = set()
 
     def announce(self, rank: int, number: int, priority: int, text: str) -> None:
         """A rank is ready for an operation.
@@ -76,17 +77,16 @@ class Order:
                     return f"rank {rank} {why} and takes no part in: {text}."
         return ""
 
-    def missing(self) -> list[tuple[int, str, list[int]]]:
-        """(number, text, ranks that have not announced it), for what is waited for."""
-        everyone = range(self._ranks)
-        return [
-            (
-                number,
-                next(iter(texts.values())),
-                [rank for rank in everyone if rank not in texts],
-            )
-            for number, texts in sorted(self._announced.items())
-        ]
+    def slow(self) -> list[str]:
+        """Who is waited for in what was announced; each number is given once."""
+        lines = []
+        for number, texts in sorted(self._announced.items()):
+            if number not in self._named:
+                self._named.add(number)
+                missing = [rank for rank in range(self._ranks) if rank not in texts]
+                text = next(iter(texts.values()))
+                lines.append(f"{text}: all wait for {named(missing)}")
+        return lines
 
 
 def named(ranks: list[int]) -> str:

@@ -44,6 +44,11 @@ def copy_seconds(route: Route, nbytes: int) -> float:
     return latency + nbytes / min(link.bandwidth for _, link in route)
 
 
+def is_shared(link: str) -> bool:
+    """Whether a link is the wire of a machine, which all workers in it share."""
+    return link.endswith(" → network") or link.startswith("network → ")
+
+
 def server(number: int) -> int:
     """The place of a parameter server."""
     return HOST - 1 - number

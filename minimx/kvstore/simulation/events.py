@@ -8,17 +8,19 @@ idle, it sends what is ready, the most urgent first (P3), and of that what came 
 
 Work may stand for that of many workers that do the same, one after the other at the
 resource that they share: then it has a count. The first and the last of them are
-followed, which is exact as long as the others lie between.
+followed, which is exact as long as the others lie between. What some of them share, as
+those of one machine its wire to the network, is busy for as many of the count.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from minimx.kvstore.simulation.cluster import Route, copy_seconds
+from minimx.kvstore.simulation.cluster import Route, copy_seconds, is_shared
 
 #: What happens: resources are free again, work is done, work is ready to start.
 FREE, DONE, READY = range(3)
@@ -33,7 +35,8 @@ class Work:
     """A copy or a sum, or `count` of them that share a resource.
 
     kind: push, reduce or pull. place: whose lane it is in. first, last: the resources
-    of the first and of the last of the count. seconds: of one of them. after: positions
+    of the first and of the last of the count. turns: how many of the count use each of
+    these. seconds: of one of them. after: positions
     of work that has to end before. each: every one of the count waits only for the same
     one of the work before. release: when the gradients are ready that it is about.
     nbytes: of one copy; 0 for a sum.
@@ -44,6 +47,7 @@ class Work:
     place: str
     first: tuple[str, ...]
     last: tuple[str, ...]
+    turns: Mapping[str, int]
     seconds: float
     count: int
     after: tuple[int, ...]
@@ -65,13 +69,22 @@ class Times(NamedTuple):
     end: float
 
 
+class Way(NamedTuple):
+    """The routes of the first and the last of a count, and what `Work` has of them."""
+
+    routes: tuple[Route, Route]
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+    turns: Mapping[str, int]
+
+
 @dataclass
 class Program:
     """The work of a step, and the bytes that it brings over each link."""
 
     works: list[Work] = field(default_factory=list)
     nbytes: Counter[str] = field(default_factory=Counter)
-    _ways: dict[int, tuple[Route, tuple[str, ...]]] = field(default_factory=dict)
+    _ways: dict[tuple[int, ...], Way] = field(default_factory=dict)
 
     def copy(
         self,
@@ -85,16 +98,20 @@ class Program:
         each: bool = False,
         release: float = 0.0,
         priority: int = 0,
+        near: int = 1,
     ) -> int:
-        """Add a copy; returns its position. routes: of the first and the last."""
-        first, last = self._names(routes[0]), self._names(routes[1])
-        for name in {*first, *last}:
-            shared = name in first and name in last
-            self.nbytes[name] += nbytes * (count if shared else 1)
+        """Add a copy; returns its position.
+
+        routes: of the first and the last. near: how many of the count are of one
+        machine.
+        """
+        way = self._way(routes, count, near)
+        for name, times in way.turns.items():
+            self.nbytes[name] += nbytes * times
         seconds = copy_seconds(routes[0], nbytes)
         return self._add(
             Work(
-                *(kind, key, place, first, last, seconds),
+                *(kind, key, place, *way[1:], seconds),
                 *(count, after, each, release, priority, nbytes),
             )
         )
@@ -114,17 +131,24 @@ class Program:
         at = (f"memory of {place}",)
         return self._add(
             Work(
-                *("reduce", key, place, at, at, seconds),
+                *("reduce", key, place, at, at, {at[0]: count}, seconds),
                 *(count, after, each, release, priority),
             )
         )
 
-    def _names(self, route: Route) -> tuple[str, ...]:
-        """The links of a route by name. Routes are made once and taken many times."""
-        known = self._ways.get(id(route))
-        if known is None:  # the route is kept, so that the id stays its own
-            known = self._ways[id(route)] = route, tuple(name for name, _ in route)
-        return known[1]
+    def _way(self, routes: tuple[Route, Route], count: int, near: int) -> Way:
+        """What routes are by the names of links. They are made once and taken often."""
+        kind = *map(id, routes), count, near
+        if kind not in self._ways:  # the routes are kept, so that their ids stay theirs
+            first, last = (tuple(name for name, _ in route) for route in routes)
+            turns = {
+                name: count
+                if name in first and name in last
+                else (near if is_shared(name) else 1)
+                for name in dict.fromkeys((*first, *last))
+            }
+            self._ways[kind] = Way(routes, first, last, turns)
+        return self._ways[kind]
 
     def _add(self, work: Work) -> int:
         for before in work.after:
@@ -148,11 +172,11 @@ def in_order(works: list[Work]) -> list[Times]:
             start = max(start, free[name])
         end = start + work.count * work.seconds
         if work.count > 1:
-            held = max(free[name] for name in work.last)
-            end = max(end, ready + work.seconds, held + work.seconds)
+            held = max(free[x] + work.turns[x] * work.seconds for x in work.last)
+            end = max(end, ready + work.seconds, held)
         times[k] = Times(start, start + work.seconds, end)
         for name in work.first:
-            free[name] = end if name in work.last else start + work.seconds
+            free[name] = start + work.turns[name] * work.seconds
         for name in work.last:
             free[name] = end
     return times
@@ -260,13 +284,14 @@ class _Loop:
             heapq.heappush(self._waiting[name], queue[0])
         end = now + work.count * work.seconds
         if work.count > 1:
-            held = max(self._until[one] for one in work.last)
-            end = max(end, held + work.seconds)
+            held = (self._until[x] + work.turns[x] * work.seconds for x in work.last)
+            end = max(end, *held)
         self._times[k] = Times(now, now + work.seconds, end)
         self._busy.update(work.first)
         self._until.update((one, end) for one in work.last)
-        only = tuple(one for one in work.first if one not in work.last)
         rest = tuple(one for one in work.first if one in work.last)
-        if only:
-            heapq.heappush(self._events, (now + work.seconds, FREE, k, only))
+        for one in work.first:
+            if one not in rest:
+                until = now + work.turns[one] * work.seconds
+                heapq.heappush(self._events, (until, FREE, k, (one,)))
         heapq.heappush(self._events, (end, DONE, k, rest))

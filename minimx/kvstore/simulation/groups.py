@@ -2,7 +2,8 @@
 
 In a full simulation each worker is a group of its own. Workers of one speed on one
 switch, none of which holds anything for the others, may be one group: their copies
-follow each other at the place where they meet.
+follow each other at the place where they meet, and those of one machine follow each
+other on its wire to the network as well.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ MOST_MACHINES: Final = 16
 class Group(NamedTuple):
     """Workers that do the same.
 
-    first, last: places of two of them. size: how many. factor: of compute times.
+    first, last: places of two of them. size: how many. factor: of compute times. near:
+    how many of them are of one machine.
     """
 
     first: int
     last: int
     size: int
     factor: float
+    near: int = 1
 
     @property
     def name(self) -> str:
@@ -48,8 +51,7 @@ def groups_of(
     special: workers that hold something for others and stay alone; None: all of them.
     So does the machine of such a worker, where there are several, and each worker with
     a link of its own. Other workers of one machine are a group; those of all machines
-    where there are more than MOST_MACHINES. Then their wire to the network is followed
-    for one worker, which is right while the place where copies meet is the bottleneck.
+    where there are more than MOST_MACHINES.
     """
     if special is None:
         special = range(workers)
@@ -70,7 +72,9 @@ def groups_of(
     found = {}
     for members in alike.values():
         first, last = members[0], members[-1]
-        group = Group(first, last, len(members), cluster.factor(first))
+        size, home = len(members), cluster.machine_of(first)
+        near = sum(cluster.machine_of(one) == home for one in members)
+        group = Group(first, last, size, cluster.factor(first), near)
         found.update(dict.fromkeys(members, group))
     return dict(sorted(found.items()))
 

@@ -18,7 +18,7 @@ from minimx.kvstore.simulation.cluster import (
     copy_seconds,
     name_of,
 )
-from minimx.kvstore.simulation.events import Program, Times, in_order
+from minimx.kvstore.simulation.events import Program, Times, by_arrival, in_order
 from minimx.kvstore.simulation.groups import Group, alone, groups_of, routes
 from minimx.kvstore.simulation.settings import Settings
 from minimx.kvstore.simulation.workload import Layer
@@ -157,6 +157,7 @@ class Builder:
             count,
             after=have.get((source, step.piece), ()),
             release=ready.get(source, 0.0) if kind == "push" else 0.0,
+            near=max(source.near, target.near),
         )
 
     def _grouped(self, steps: Sequence[Step]) -> list[tuple[Step, int]]:
@@ -196,9 +197,10 @@ class Collective:
 
     A key begins when it is ready everywhere and the key before is done, as with the
     collectives of NCCL and MPI on one stream, so the work of a key depends on its size
-    only. Folded, each round takes as long as over its slowest link: exact for rings and
-    whole trees over equal links. Above `MOST_SEARCHED` workers trees are
-    regular instead of searched for.
+    only. Folded, each round takes as long as over its slowest link: exact for rings,
+    and for trees over equal links if the number of workers is a power of two. Above
+    `MOST_SEARCHED` workers trees are regular instead of searched for, and use links
+    more evenly than MXNet's: between equal links a sliced sum is up to a third faster.
     """
 
     def __init__(
@@ -256,7 +258,10 @@ class Collective:
         groups = groups_of(self._cluster, n, None)
         made = Builder(self._cluster, self._knobs, groups, self._on_store)
         made.add(plan, layer, dict.fromkeys(groups.values(), 0.0))
-        return made.program, in_order(made.program.works)
+        # Trees cross: what is ready on one must not wait for another's turn.
+        crossing = self._store == "tree" and len(plan.roots) > 1
+        run = by_arrival if crossing else in_order
+        return made.program, run(made.program.works)
 
     @cached_property
     def _trees(self) -> Sequence[Tree]:

@@ -122,5 +122,5 @@ class Servers:
         return self.program.copy(
             *(kind, layer.name, group.name, self._routes(*ends), nbytes),
             *(group.size, after, self._store == "dist_async"),
-            *(ready.get(group, 0.0), priority),
+            *(ready.get(group, 0.0), priority, group.near),
         )

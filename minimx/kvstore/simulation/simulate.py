@@ -244,10 +244,8 @@ class Step:
         ends = {lane.worker: lane.end for lane in lanes}  # each group's last stays
         busy: defaultdict[str, float] = defaultdict(float)
         for work, time in zip(shared.program.works, shared.times, strict=True):
-            whole = work.count * work.seconds
-            for name in {*work.first, *work.last}:
-                both = name in work.first and name in work.last
-                busy[name] += whole if both else work.seconds
+            for name, turns in work.turns.items():
+                busy[name] += turns * work.seconds
             lanes.append(_lane(work, time))
         if self._store == "dist_async":
             rate = sum(one.size / ends[one.name] for one in self._groups)

@@ -178,7 +178,9 @@ KNOBS = (
         unit="seconds",
         meaning=(
             "How often each process says to all others that it is alive; 0 never. The "
-            "thread that talks to MPI does it, from the first store on."
+            "thread that talks to MPI does it, from the first store on. MXNet does it "
+            "only if this is set. Here processes on several machines do it every 5 "
+            "seconds unless it is set, because a machine may vanish without a word."
         ),
         observable="How many heartbeats are sent.",
     ),
@@ -193,7 +195,8 @@ KNOBS = (
             "After how long without any sign of life a process counts as dead, on "
             "whatever machine, and the job ends; 0 never. Processes of one machine are "
             "found dead without it, but not those that hang. Choose several times "
-            "`PS_HEARTBEAT_INTERVAL`."
+            "`PS_HEARTBEAT_INTERVAL`. Between several machines it is 60 seconds unless "
+            "it is set; a program that keeps Python's lock for so long needs more."
         ),
         observable="When the loss of a rank is noticed.",
     ),

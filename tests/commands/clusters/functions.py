@@ -11,6 +11,7 @@ from typing import Any
 
 import minimx as mx
 from minimx import nd
+from minimx.kvstore.dist.job import job
 
 
 def total(steps: int, start: float = 0.0) -> tuple[int, float]:
@@ -23,6 +24,20 @@ def total(steps: int, start: float = 0.0) -> tuple[int, float]:
         kv.pull("w", out=(out := nd.zeros((2,))))
         value += float(out.asnumpy()[0])
     return kv.rank, value
+
+
+def served(store: str) -> tuple[str, int, float]:
+    """What the servers have made of two pushes of each rank."""
+    kv = mx.kv.create(store)
+    kv.init("w", nd.zeros((2,)))
+    if "async" in store:
+        kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=-1.0))
+    for _ in range(2):
+        kv.push("w", nd.ones((2,)) * (kv.rank + 1))
+    nd.waitall()
+    kv.barrier()
+    kv.pull("w", out=(out := nd.zeros((2,))))
+    return kv.type, kv.num_workers, float(out.asnumpy()[0])
 
 
 def talk() -> str:
@@ -49,6 +64,8 @@ def fault(what: str) -> Any:
                 return None
             if what == "sleep":
                 time.sleep(100)
+            if what == "server":
+                os.kill(job()._processes.pids[job().roles.servers[0]], signal.SIGKILL)
         kv.push("w", nd.ones((2,)))
         kv.pull("w", out=(out := nd.zeros((2,))))
         out.wait_to_read()
@@ -80,8 +97,10 @@ def seconds() -> float:
 
 if __name__ == "__main__":  # as a notebook that is killed, or interrupted
     warnings.simplefilter("error")
-    cluster = mx.cluster(2)
-    print("process", *cluster.run(pids), flush=True)
+    cluster = mx.cluster(2, servers=int(sys.argv[2]))
+    cluster.run(pids)
+    assert cluster._ranks is not None
+    print("process", *cluster._ranks.pids.values(), flush=True)
     if sys.argv[1] == "run":
         cluster.run(fault, "sleep")
     elif sys.argv[1] == "leave":

@@ -51,6 +51,11 @@ def gone(pids: list[int]) -> bool:
     return True
 
 
+def processes(cluster: Any) -> list[int]:
+    """All ranks and servers."""
+    return [*cluster._ranks.pids.values()]
+
+
 def test_results_records_and_output_of_several_runs(
     two: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +113,33 @@ def test_a_fault_names_the_rank_and_the_next_run_works(
     assert (two.run(functions.pids) == pids) is (what != "kill")
 
 
+def test_servers_of_their_own(capfd: pytest.CaptureFixture[str]) -> None:
+    with mx.cluster(2, servers=2, knobs={"PS_VERBOSE": 1}) as cluster:
+        assert repr(cluster) == "cluster of 2 ranks and 2 servers: ready"
+        for store, value in (("dist_async", 6.0), ("dist_sync", 3.0), ("p3", 3.0)):
+            assert cluster.run(functions.served, store) == [(store, 2, value)] * 2
+        record = cluster.record
+        ends = {*record.texts(record.comm()["src"])}
+        assert {"rank 0", "rank 1"} < ends
+        assert ends <= {"rank 0", "rank 1", "server 0", "server 1"}
+        lanes = {*record.texts(record.ops()["worker"])}
+        assert any(re.match(r"server [01] cpu", lane) for lane in lanes)
+        assert re.search(
+            r"^\[server [01]\] \[PS\]", capfd.readouterr().err, re.MULTILINE
+        )
+        pids = processes(cluster)
+        assert len(pids) == 4
+        with pytest.raises(RankError, match="rank 1: ValueError: no data") as error:
+            cluster.run(functions.fault, "raise")
+        assert "the next run starts new ones" in str(error.value)
+        assert gone(pids)
+        assert cluster.run(functions.total, 1) == [(0, 3.0), (1, 3.0)]
+        pids = processes(cluster)
+        with pytest.raises(RankError, match="server 0 died"):
+            cluster.run(functions.fault, "server")
+    assert gone(pids)
+
+
 def test_seeds_and_knobs_that_differ_are_reported_at_the_start(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -128,20 +160,20 @@ def test_seeds_and_knobs_that_differ_are_reported_at_the_start(
 
 
 @pytest.mark.parametrize(
-    ("what", "how", "code"),
+    ("what", "servers", "how", "code"),
     [
-        ("run", signal.SIGKILL, -9),
-        ("run", signal.SIGINT, 1),
-        ("block", None, 1),
-        ("leave", None, 0),
+        ("run", 1, signal.SIGKILL, -9),
+        ("run", 0, signal.SIGINT, 1),
+        ("block", 0, None, 1),
+        ("leave", 1, None, 0),
     ],
 )
 def test_no_process_outlives_the_notebook(
-    what: str, how: signal.Signals | None, code: int
+    what: str, servers: int, how: signal.Signals | None, code: int
 ) -> None:
     folders = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     job = subprocess.Popen(
-        [sys.executable, str(PROGRAM), what],
+        [sys.executable, str(PROGRAM), what, str(servers)],
         env={**os.environ, "PYTHONPATH": folders},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -149,7 +181,7 @@ def test_no_process_outlives_the_notebook(
     )
     assert job.stdout is not None
     pids = [int(word) for word in job.stdout.readline().split()[1:]]
-    assert len(pids) == 2
+    assert len(pids) == 2 + servers
     if how is not None:
         time.sleep(0.5)  # until the run has begun
         job.send_signal(how)
@@ -169,3 +201,6 @@ def test_what_cannot_be_sent_or_is_wrong() -> None:
         mx.cluster(2, knobs={"MXNET_ENGINE_TIPE": "NaiveEngine"})
     with pytest.raises(ArgumentError, match="from 1"):
         mx.cluster(0)
+    for servers in (-1, 1.5):
+        with pytest.raises(ArgumentError, match=f"from 0; not {servers}"):
+            mx.cluster(2, servers=servers)  # type: ignore[arg-type]

@@ -89,6 +89,8 @@ def test_engines_that_are_not_one_job_and_what_is_no_client(
 ) -> None:
     with pytest.raises(ArgumentError, match="knobs"):
         mx.cluster(View(), knobs={"MXNET_KVSTORE_BIGARRAY_BOUND": 5})
+    with pytest.raises(ArgumentError, match="engines .* are all ranks"):
+        mx.cluster(View(), servers=1)
     with pytest.raises(ArgumentError, match="neither a number"):
         mx.cluster("four")
     lone = Result([(0, 1, 5), (0, 1, 6)], "", None)

@@ -16,6 +16,7 @@ from minimx.commands.clusters.live import Bars, Live
 from minimx.commands.clusters.run import Run
 from minimx.commands.clusters.shipping import received, shipped
 from minimx.core.errors import ArgumentError, MXNetError, Unavailable
+from minimx.tools.record_merge import contents
 
 
 def run_of(size: int = 2) -> Run:
@@ -68,6 +69,16 @@ def test_a_rank_that_died_is_the_cause_also_if_others_were_heard_of_first() -> N
     assert RankError(run.failures).rank == 1
 
 
+def test_servers_leave_a_record_and_end_the_job_if_they_die() -> None:
+    run = run_of()
+    run.take(2, "quiet", ("out",))
+    run.take(3, "record", (found := contents(mx.Record()),))
+    assert (run.records, run.died) == ({3: found}, False)
+    run.take(2, "closed", ("control",))
+    assert run.died
+    assert (run.missing(), run.failures) == ([0, 1], {})
+
+
 def test_bars_show_each_rank_and_their_text_stays_the_same() -> None:
     run = run_of(3)
     before = repr(Bars(run))
@@ -96,8 +107,8 @@ def test_lines_have_their_rank_and_bars_change(
     live = Live(run)
     live.look()  # too soon
     assert shown == []
-    live.line(1, "out", "a loss")
-    live.line(0, "err", "a warning")
+    live.line("1", "out", "a loss")
+    live.line("0", "err", "a warning")
     live.look(end=True)
     assert len(shown) == 1
     assert capsys.readouterr() == ("[1] a loss\n", "[0] a warning\n")

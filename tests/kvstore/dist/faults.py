@@ -9,7 +9,10 @@ import time
 
 import minimx as mx
 from minimx import nd
+from minimx.kvstore.dist import job as jobs
+from minimx.kvstore.dist import liveness
 from minimx.kvstore.dist.job import job
+from minimx.kvstore.dist.servers import server as servers
 
 
 def main(what: str, store: str = "dist_sync") -> None:
@@ -18,6 +21,9 @@ def main(what: str, store: str = "dist_sync") -> None:
     if what == "parity" and os.environ["DMLC_WORKER_ID"] == "1":
         mx.knobs.set(MXNET_KVSTORE_BIGARRAY_BOUND=77)
         mx.random.seed(9)
+    if what == "vanish":  # a minute is long for a test
+        vars(liveness).update(EVERY=1, SILENT=2)
+        what = "sleep"
     kv = mx.kv.create(store)
     odd = kv.rank == 1
     sys.stdout.write(f"process {os.getpid()}\n")  # as a whole: ranks write in between
@@ -31,7 +37,12 @@ def main(what: str, store: str = "dist_sync") -> None:
     if what == "optimizer":
         rate = 0.2 if odd else 0.1
         kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=rate))
+    if what == "barrier":  # as are ten seconds
+        for module in (jobs, servers):
+            vars(module).update(SLOW=0.5)
     for step in range(50):
+        if what == "barrier" and step == 20 and not odd:
+            kv.barrier()  # the others push, and wait for this push
         if odd and step == 20:
             if what == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -15,13 +15,27 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
+from minimx.commands.clusters.failure import RankError
+from minimx.kvstore.dist import job as jobs
 from minimx.kvstore.dist.liveness import alive
 from minimx.tools.mpi import mpiexec
+
+from . import faults, modules, training
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 #: Everything between a fault and the end of the job, with room for slow machines.
 SOON = 20.0
+
+#: What ranks do differently, and how that is reported.
+DIFFERENT = {
+    "shape": r"rank 0: init of 'w' \(2,\) .*; rank 1: init of 'w' \(3,\)",
+    "key": "rank 0: sum of 'w'.*; rank 1: init of 'other'",
+    "optimizer": "'lr': 0.1.*rank 1: .*'lr': 0.2",
+    "compression": "rank 0: .* 2bit with threshold 0.5; rank 1: .* 0.25",
+    "rows": "rank 0: sum of 'w'.* float32; rank 1: sum of .* row_sparse",
+}
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(90)]
 
@@ -63,14 +77,15 @@ def ended(job: subprocess.Popen[str]) -> tuple[int, str]:
 def trained_alone(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """The weights of one process that takes all of each batch."""
     file = tmp_path_factory.mktemp("one") / "1"
-    code, text = ended(begun("training.py", "dist_sync", str(file), "on", ranks=1))
-    assert code == 0, text
+    with pytest.MonkeyPatch.context() as here:
+        here.setattr(jobs, "_job", None)
+        training.main("dist_sync", str(file), "on")
     return dict(np.load(f"{file}-0.npz"))
 
 
 @pytest.mark.parametrize(
     ("ranks", "plain", "store"),
-    [(2, False, "dist_sync"), (4, False, "dist_sync_device"), (2, True, "dist")],
+    [(2, False, "dist_sync"), (3, False, "dist_sync_device"), (2, True, "dist")],
 )
 def test_sums_of_all_ranks(ranks: int, plain: bool, store: str) -> None:
     code, text = ended(begun("sums.py", store, ranks=ranks, plain=plain))
@@ -96,11 +111,12 @@ def test_ranks_train_as_one_process_with_all_of_the_batch(
 
 
 def test_a_module_trains_as_one_process_from_the_values_of_rank_0(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for ranks in (1, 2):
-        code, text = ended(begun("modules.py", str(tmp_path / f"{ranks}"), ranks=ranks))
-        assert code == 0, text
+    monkeypatch.setattr(jobs, "_job", None)
+    modules.main(str(tmp_path / "1"))
+    code, text = ended(begun("modules.py", str(tmp_path / "2")))
+    assert code == 0, text
     one, *both = (np.load(tmp_path / f"{name}.npz") for name in ("1-0", "2-0", "2-1"))
     for name in one:
         np.testing.assert_array_equal(both[0][name], both[1][name])
@@ -128,11 +144,7 @@ def test_sums_under_the_engine_without_threads() -> None:
             1,
             ["rank 0 stops: rank 1 has ended and takes no part in: sum of 'w'"],
         ),
-        ("shape", 1, [r"rank 0: init of 'w' \(2,\) .*; rank 1: init of 'w' \(3,\)"]),
-        ("key", 1, ["rank 0: sum of 'w'.*; rank 1: init of 'other'"]),
-        ("optimizer", 1, ["'lr': 0.1.*rank 1: .*'lr': 0.2"]),
-        ("compression", 1, ["rank 0: .* 2bit with threshold 0.5; rank 1: .* 0.25"]),
-        ("rows", 1, ["rank 0: sum of 'w'.* float32; rank 1: sum of .* row_sparse"]),
+        ("shape", 1, [DIFFERENT["shape"]]),
     ],
 )
 def test_a_fault_is_named_and_ends_all_ranks(
@@ -146,6 +158,18 @@ def test_a_fault_is_named_and_ends_all_ranks(
         assert re.search(pattern, text), text
     assert "came to the end" not in text
     assert time.monotonic() - begin < SOON
+
+
+def test_ranks_that_do_not_do_the_same_all_stop_with_what_each_does() -> None:
+    with mx.cluster(2) as cluster:  # as the ranks then need not be started each time
+        for what, found in DIFFERENT.items():
+            with pytest.raises(RankError) as error:
+                cluster.run(faults.main, what)
+            whats = [one.what for one in error.value.failures.values()]
+            assert len(whats) == 2
+            for rank, text in enumerate(sorted(whats)):
+                assert f"rank {rank} stops: the ranks do not do the same" in text
+                assert re.search(found, text), text
 
 
 def test_seeds_and_knobs_that_differ_are_reported_before_training() -> None:

@@ -50,6 +50,14 @@ def test_processes_of_all_roles_in_any_order_under_plain_mpiexec() -> None:
         ("server", "dist_async", 1, 137, [r"rank \d stops: server 0 died"]),
         ("freeze", "dist_sync", 1, 1, [r"rank 0 stops: rank 1 gave no sign of life"]),
         ("raise", "dist_sync", 1, 1, ["server 0 stops: rank 1 has failed .*torn"]),
+        (
+            *("barrier", "p3", 0, 1),
+            [
+                rf"rank {rank} stops: the ranks do not do the same: rank 0: barrier; "
+                "rank 1: push of 'w'. Each waits for the other"
+                for rank in (0, 1)
+            ],
+        ),
     ],
 )
 def test_a_fault_with_servers_is_named_and_ends_all(

@@ -3,8 +3,8 @@
     training.py STORE FILE [on | off]     (where the optimizer runs)
 
 Every rank takes its share of each batch, so one rank takes all of it: what several
-together must come to. In float64, because 100 steps make 0.005 of the last bits of
-float32. FILE: begins the names of what each rank writes.
+together must come to. In float64, because steps make 0.005 of the last bits of
+float32 in a hundred. FILE: begins the names of what each rank writes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import minimx_datasets
 from minimx import autograd, gluon, nd
 from minimx.gluon import nn
 
-STEPS, BATCH = 100, 16
+STEPS, BATCH = 40, 16
 
 
 def data() -> tuple[Any, Any]:

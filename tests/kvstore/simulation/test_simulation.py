@@ -22,6 +22,7 @@ from minimx.kvstore.simulation import (
     scaling,
     simulate,
 )
+from minimx.kvstore.simulation.planned import MOST_SEARCHED
 
 WIRE = Link(1e-3, 1e6)
 #: Only links take time.
@@ -228,6 +229,54 @@ def test_groups_of_machines_that_share_wires_are_close(
     together = simulate(table, Cluster.mesh(), store, 24, full=False)
     assert together.events < one_by_one.events
     assert together.step_seconds == pytest.approx(one_by_one.step_seconds, 0.05)
+
+
+@pytest.mark.parametrize("store", ["local", "dist_sync"])
+def test_wires_of_very_many_machines_are_as_busy_as_one_by_one(store: str) -> None:
+    pairs = replace(Cluster.mesh(), machine=2)
+    table = Workload(tuple(one._replace(elements=100_000) for one in NET.layers))
+    one_by_one = simulate(table, pairs, store, 40, servers=20, full=True)
+    together = simulate(table, pairs, store, 40, servers=20, full=False)
+    assert together.events < one_by_one.events / 5
+    assert together.step_seconds == close(one_by_one.step_seconds)
+    wires = [name for name in together.nbytes if "network" in name]
+    assert wires
+    for name in wires:
+        assert together.nbytes[name] == one_by_one.nbytes[name]
+        assert together.busy[name] == close(one_by_one.busy[name])
+
+
+LARGE = Workload(
+    (Layer("dense", 30_000_000, 0.05, 0.1), Layer("narrow", 300_000, 0.03, 0.06))
+)
+SMALL = Workload(tuple(one._replace(elements=200_000) for one in NET.layers))
+PRESETS = {
+    "PCIe": Cluster.pcie(),
+    "DGX-like": Cluster.mesh(),
+    "DGX-like, slow network": Cluster.mesh(gigabits=10),
+    "Ethernet": Cluster.ethernet(),
+    "cloud": Cluster.cloud(slow_every=0),
+}
+
+
+@pytest.mark.parametrize(
+    "store", ["local", "device", "tree", "ring", "dist_sync", "p3"]
+)
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("table", [LARGE, SMALL])
+def test_more_workers_are_not_used_better(
+    store: str, preset: str, table: Workload
+) -> None:
+    """Whether workers are followed one by one, by machine, or all together."""
+    doubling = [2**k for k in range(1, 10)]
+    given: dict[str, Any] = {"slice_threshold": 1_000_000} if store == "p3" else {}
+    found = [
+        simulate(table, PRESETS[preset], store, n, **given).efficiency for n in doubling
+    ]
+    for n, before, after in zip(doubling, found, found[1:], strict=False):
+        if store == "tree" and n == MOST_SEARCHED and preset in ("Ethernet", "cloud"):
+            continue  # trees that are searched for are less even than regular ones
+        assert after < 1.03 * before, (n, before, after)
 
 
 @pytest.mark.parametrize("store", STORES)

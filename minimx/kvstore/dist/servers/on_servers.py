@@ -14,6 +14,7 @@ when the server has answered, so a pull of the same key finds what the push has 
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,11 +43,9 @@ from minimx.kvstore.dist.servers.states import (
 )
 from minimx.kvstore.dist.store import DistStore
 from minimx.kvstore.execution import gathered, overwrite
-from minimx.kvstore.local import Key, KVStore, by_key
+from minimx.kvstore.local import Key, by_key
 from minimx.kvstore.planners.placement import Part, place
 from minimx.optimizer import Optimizer
-
-_stores = 0  # made in this process; the same on all workers when a key is begun
 
 
 class ServerStore(DistStore):
@@ -56,11 +55,11 @@ class ServerStore(DistStore):
     """
 
     def __init__(self, kind: str) -> None:
-        global _stores
         super().__init__(kind)
-        self._number = _stores
-        _stores += 1
-        self._job.serve()
+        self._service = self._job.serve()
+        self._number = next(self._service.stores)
+        # A finalizer may run anywhere; servers hear of it with the next keys.
+        weakref.finalize(self, self._service.dropped.append, self._number)
         self._servers = len(self._job.roles.servers)
         self._sync = "_async" not in kind
         self._stored: dict[Key, Any]  # what is known of each key
@@ -76,7 +75,7 @@ class ServerStore(DistStore):
         """
         fresh = by_key(key, value)
         self._check_keys(fresh)
-        texts, messages = [], []
+        texts, messages = [], self._messages_of_dropped()
         for one, values in fresh.items():
             if one in self._stored or len(values) > 1:
                 raise ArgumentError(
@@ -90,6 +89,14 @@ class ServerStore(DistStore):
                     messages += self._first(one, known, values[0].copyto(cpu()))
         ask(self._job, messages, f"init of {', '.join(texts)}")
         self._job.agree(f"init of {', '.join(texts)}")
+
+    def _messages_of_dropped(self) -> list[Message]:
+        """Let servers forget stores that this worker has no more."""
+        dropped, found = self._service.dropped, []
+        while dropped:
+            header = {"do": "drop", "store": dropped.popleft()}
+            found += [Message(server, header) for server in range(self._servers)]
+        return found
 
     def _known(self, key: Key, value: NDArray) -> Known:
         shape, dtype = value.shape, np.dtype(value.dtype)
@@ -175,14 +182,14 @@ class ServerStore(DistStore):
     def pull(
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
-        """Copy the value of each key into all of its `out`.
+        """Copy the value of each key into all of its `out`, in their dtypes.
 
         ignore_sparse: leave sparse arrays among them as they are; they want
             `row_sparse_pull`.
         """
         work = by_key(key, out)
         for one, outs in work.items():
-            self._check_fits(one, outs)
+            self._check_shapes(one, outs)
         with autograd.pause(), engine.urgent(priority):
             for one, outs in work.items():
                 dense = [target for target in outs if target.stype == "default"]
@@ -239,10 +246,7 @@ class ServerStore(DistStore):
         outs, wanted = by_key(key, out), by_key(key, row_ids)
         with autograd.pause():
             for one, targets in outs.items():
-                self._check_fits(one, [])
-                for target in targets:  # which may be of another dtype, as in MXNet
-                    if target.shape != self._stored[one].shape:
-                        self._check_fits(one, [target])  # raises
+                self._check_shapes(one, targets)
                 kinds = {self._stored[one].stype, *(t.stype for t in targets)}
                 if kinds != {ROWS}:
                     raise ArgumentError(
@@ -267,9 +271,6 @@ class ServerStore(DistStore):
         text = f"row_sparse_pull of {key!r}"
         answers = ask(self._job, messages, text, [known.var], str(key), priority)
         return joined_rows(known, answers)
-
-    def _check_fits(self, key: Key, arrays: list[NDArray]) -> None:
-        KVStore._check_fits(self, key, arrays)
 
     # -- requests ---------------------------------------------------------------------
 

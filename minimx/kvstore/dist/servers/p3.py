@@ -58,7 +58,8 @@ class P3Store(ServerStore):
         """Sum values over devices and workers, into `out` or back into `value`."""
         work, outs = by_key(key, value), by_key(key, value if out is None else out)
         for one, values in work.items():
-            self._check_fits(one, [*values, *outs[one]])
+            self._check_fits(one, values)
+            self._check_shapes(one, outs[one])
         with autograd.pause(), engine.urgent(priority):
             for one, values in work.items():
                 with attributed(category="communication"):

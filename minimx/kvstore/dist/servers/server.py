@@ -70,6 +70,7 @@ class Space:
     parts: dict[str, Part] = field(default_factory=dict)
     updater: Updater | None = None
     wide: bool = False  # whether float16 is kept and updated as float32
+    dropped: set[int] = field(default_factory=set)  # the workers that have it no more
 
 
 class Server:
@@ -102,6 +103,7 @@ class Server:
             "states": self._states,
             "set_states": self._set_states,
             "profile": self._profile,
+            "drop": self._drop,
         }
 
     def handle(self, request: Request) -> None:
@@ -118,6 +120,23 @@ class Server:
         for space in self._spaces.values():
             for part in space.parts.values():
                 self._check_complete(part)
+
+    def deadlock(self, worker: int, what: str) -> str:
+        """Why workers wait for each other, if some do: a message, or nothing.
+
+        worker: one that waits for all others in `what`, and pushes nothing until then.
+        A push that has waited for it for `SLOW` seconds would wait for ever.
+        """
+        for space in self._spaces.values():
+            for key, part in space.parts.items():
+                waited = self._clock() - part.since
+                if part.pushed and worker not in part.pushed and waited > SLOW:
+                    return (
+                        f"the ranks do not do the same: rank {worker}: {what}; "
+                        f"{named(sorted(part.pushed))}: push of {key}. Each waits for "
+                        "the other. Run the same program on all."
+                    )
+        return ""
 
     def look(self) -> None:
         """Name the workers that all others wait for."""
@@ -231,6 +250,14 @@ class Server:
         rows = kept.data.asnumpy().astype(part.dtype, copy=False)
         payload = np.concatenate([_flat(found), _flat(rows)])
         self._answer(request, payload, rows=int(found.size))
+
+    def _drop(self, request: Request) -> None:
+        """A worker has dropped the store; after the last one its values go."""
+        space = self._space(request)
+        space.dropped.add(request.worker)
+        if len(space.dropped) == self._workers:
+            del self._spaces[request.header["store"]]
+        self._answer(request)
 
     def _missing(self, part: Part) -> list[int]:
         return [k for k in range(self._workers) if k not in part.pushed]

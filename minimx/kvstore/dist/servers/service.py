@@ -11,6 +11,7 @@ import logging
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 
 from minimx.core import errors as known_errors
 from minimx.core import events
-from minimx.kvstore.dist.operations import Outside
+from minimx.kvstore.dist.operations import Outside, fail
 from minimx.kvstore.dist.roles import Roles
 from minimx.kvstore.dist.servers.post import Bytes, Header, Post
 from minimx.kvstore.dist.servers.server import SLOW, Request, Server
@@ -78,6 +79,8 @@ class Service:
         self.post, self._roles, self._process = post, roles, process
         self._finish = finish
         self._numbers = count()
+        self.stores = count()  # made here; as many on all workers when a key is begun
+        self.dropped: deque[int] = deque()  # those that nobody here has any more
         self._asked: dict[int, Asked] = {}
         self._slow_named: set[int] = set()
         self._requests: SimpleQueue[Any] = SimpleQueue()  # None: the end
@@ -93,6 +96,9 @@ class Service:
             if host == process
         }
         self.last_active = time.monotonic()
+        self.deadlock = (
+            ""  # why workers of servers here wait for each other, if they do
+        )
 
     # -- the worker's side, on the thread of MPI ---------------------------------------
 
@@ -114,7 +120,7 @@ class Service:
         asked = self._asked.pop(header["of"])
         exchange = asked.exchange
         if "error" in header:
-            _fail(exchange, _error(header))
+            fail(exchange, _error(header))
         else:
             self._record(asked, payload)
             exchange.came(asked.place, header, payload)
@@ -145,7 +151,7 @@ class Service:
         for exchange in {
             id(a.exchange): a.exchange for a in self._asked.values()
         }.values():
-            _fail(exchange, failure)
+            fail(exchange, failure)
             self._finish(exchange)
         self._asked.clear()
 
@@ -203,8 +209,12 @@ class Service:
             if isinstance(request, Request):
                 self._servers[request.header["to"]].handle(request)
             else:
+                worker, why, left = request
                 for server in self._servers.values():
-                    server.leave(*request)
+                    if left:
+                        server.leave(worker, why)
+                    else:
+                        self.deadlock = server.deadlock(worker, why) or self.deadlock
 
     def begin_to_serve(self) -> None:
         """Start the thread of the servers of this process, if it has some."""
@@ -213,7 +223,11 @@ class Service:
 
     def left(self, worker: int, why: str) -> None:
         """A worker will ask for nothing more."""
-        self._requests.put((worker, why))
+        self._requests.put((worker, why, True))
+
+    def waiting(self, worker: int, why: str) -> None:
+        """A worker waits for the others, and asks for nothing until they come."""
+        self._requests.put((worker, why, False))
 
     def stop(self) -> None:
         """End `serve`."""
@@ -232,13 +246,6 @@ def _error(header: Header) -> Exception:
         kind = known_errors.MXNetError
     found: Exception = kind(header["error"])
     return found
-
-
-def _fail(exchange: Exchange, error: Exception) -> None:
-    def run() -> None:
-        raise error
-
-    exchange.fn = run
 
 
 def serve_if_launched() -> None:

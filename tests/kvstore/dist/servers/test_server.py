@@ -83,6 +83,18 @@ def test_each_push_of_an_asynchronous_store_updates_at_once() -> None:
     assert asked.value() == [-1.5]
 
 
+def test_values_of_a_store_go_when_all_workers_have_dropped_it() -> None:
+    asked = Asked(workers=2)
+    asked.init([5.0])
+    asked.ask(1, "drop")
+    asked.answers.clear()
+    assert asked.value() == [5.0]
+    asked.ask(0, "drop")
+    asked.answers.clear()
+    asked.ask(0, "pull")
+    assert "has no value for 'w'" in asked.answers[0][1]["error"]
+
+
 def test_what_is_wrong_is_answered() -> None:
     asked = Asked(workers=2)
     asked.ask(0, "pull")
@@ -112,6 +124,21 @@ def test_a_worker_that_has_left_is_named_to_those_that_wait() -> None:
     assert "rank 1 has ended and takes no part in: push of 'w'" in header["error"]
     asked.ask(0, "push", [1.0], sync=True)
     assert "rank 1 has ended" in asked.answers[1][1]["error"]
+
+
+def test_workers_that_wait_for_each_other_are_named_once_it_is_certain() -> None:
+    asked = Asked(workers=3)
+    asked.init([0.0])
+    for worker in (0, 2):
+        asked.ask(worker, "push", [1.0], sync=True)
+    asked.now += 11
+    assert asked.server.deadlock(0, "barrier") == ""  # it has pushed
+    found = asked.server.deadlock(1, "barrier")
+    assert "rank 1: barrier; ranks 0, 2: push of 'w'. Each waits" in found
+    asked.ask(1, "push", [1.0], sync=True)  # another thread of rank 1 did
+    asked.ask(0, "push", [1.0], sync=True)
+    asked.now += 9
+    assert asked.server.deadlock(1, "barrier") == ""  # it may be on its way
 
 
 def test_a_slow_worker_is_named_once_in_each_round(
