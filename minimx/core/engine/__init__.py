@@ -25,7 +25,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
 from minimx.core import events
 from minimx.core.device import Device
@@ -42,7 +42,7 @@ from minimx.core.engine.kinds import (
     NORMAL,
     SEGMENT,
 )
-from minimx.core.engine.lanes import LAYOUTS, Sizes
+from minimx.core.engine.lanes import LAYOUTS, Sizes, per_device
 from minimx.core.engine.naive import NaiveEngine
 from minimx.core.engine.operation import Operation
 from minimx.core.engine.origin import Origin
@@ -73,6 +73,7 @@ __all__ = [
     "engine_type",
     "on_worker_start",
     "push",
+    "register",
     "restart",
     "set_bulk_size",
     "urgent",
@@ -177,6 +178,14 @@ def engine_type() -> str:
     return current.name
 
 
+def register(name: Any, policy: Any = None) -> Any:
+    """Let MXNET_ENGINE_TYPE take a class of yours, by name; a call or a decorator.
+
+    It picks the next of the ready operations: `mx.policies.register_engine`.
+    """
+    return provided("policies").register_engine(name, policy)
+
+
 # Switching
 
 _made: tuple[str, str, Sizes, float]  # what the knobs wanted when `current` was made
@@ -218,13 +227,14 @@ def _make() -> Engine:
     if events.clock is not perf_counter_ns:
         _virtual_time = events.clock()
     _made = name, clock, sizes, delay = _wanted()
+    layout = LAYOUTS.get(name, per_device)  # a registered one may be gone
     if clock == "virtual":
         kind: type[Engine] = provided("virtual time").VirtualEngine
-        return kind(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)  # type: ignore[call-arg]
+        return kind(name, layout, sizes, _successor, time=_virtual_time)  # type: ignore[call-arg]
     spend = Delay(delay) if delay else None
     if name == "NaiveEngine":
         return NaiveEngine(_successor, spend)
-    return ThreadedEngine(name, LAYOUTS[name], sizes, _successor, spend)
+    return ThreadedEngine(name, layout, sizes, _successor, spend)
 
 
 def _install(engine: Engine) -> None:

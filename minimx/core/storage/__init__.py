@@ -47,6 +47,7 @@ __all__ = [
     "largest_owners",
     "pool_for",
     "pools",
+    "register_pool",
     "reset_peaks",
     "stats",
     "summary",
@@ -131,6 +132,14 @@ def empty_cache(device: Device) -> int:
     """Give a device's idle blocks back to it; returns how many bytes that was."""
     pool = _pools.get(device) or _outgrown.get(device)
     return pool.release_all() if pool is not None else 0
+
+
+def register_pool(name: Any, policy: Any = None) -> Any:
+    """Let MXNET_CPU_MEM_POOL_TYPE and its like take a class of yours, by name.
+
+    It says how large a block is: `mx.policies.register_pool`. A call or a decorator.
+    """
+    return provided("policies").register_pool(name, policy)
 
 
 def before_rebuild(finish: Callable[[], object]) -> None:
