@@ -98,10 +98,10 @@ class Asked:
                 "that another instance left behind",
             )
 
-    def shown(self, question: tuple[Any, ...], answer: Any = None) -> str:
+    def shown(self, question: tuple[Any, ...], *answer: Any) -> str:
         """The question as a call, and the answer if there is one."""
         call = f"{self.name}({', '.join(shortened(repr(one)) for one in question)})"
-        return call if answer is None else f"{call} gives {shortened(repr(answer))}"
+        return f"{call} gives {shortened(repr(answer[0]))}" if answer else call
 
 
 def shortened(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,9 +51,11 @@ def test_the_file_passes_and_fails_once_the_class_is_another(tmp_path: Path) -> 
     worse = text.replace("+ 1) ** 2", "+ 1) ** 2 * 3")
     assert worse != text
     (tmp_path / "test_worse.py").write_text(worse, encoding="utf-8")
+    env = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
-        cwd=ROOT,
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, **env},
         capture_output=True,
         text=True,
         timeout=120,

@@ -48,10 +48,6 @@ class Policy:
     name: str = "custom"
     sees: Callable[[Mapping[int, Sized]], Rounding] | None = None
 
-    def rounding_for(self, idle: Mapping[int, Sized]) -> Rounding:
-        """The rounding of a pool with these idle blocks, which come and go."""
-        return self.rounding if self.sees is None else self.sees(idle)
-
     def __repr__(self) -> str:
         return f"Policy({self.name}, reserve {self.reserve} %)"
 

@@ -147,7 +147,8 @@ class Pool:
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._blocks: set[Block] = set()  # all that came from the device
         self._free_lists: dict[int, list[Block]] = {}
-        self._rounding = policy.rounding_for(self._free_lists)
+        sees = policy.sees
+        self._rounding = policy.rounding if sees is None else sees(self._free_lists)
         # By category, as in `Usage`.
         self._usage: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.lock = threading.Lock()
@@ -238,7 +239,8 @@ class Pool:
             for block in self._blocks:
                 block.free_list = None
             self.policy = policy
-            self._rounding = policy.rounding_for(self._free_lists)
+            sees = policy.sees
+            self._rounding = policy.rounding if sees is None else sees(self._free_lists)
 
     def release_all(self) -> int:
         """Give every idle block back to the device; returns how many bytes that was."""
