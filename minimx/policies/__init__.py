@@ -19,7 +19,8 @@
 
 A policy only decides; pool, engine, planner, store and scaler do what they always do.
 If it breaks a rule later, in the running system, the built-in takes over at that step,
-a `PolicyWarning` says so, and the knob goes back.
+a `PolicyWarning` says so, and the knob goes back. Only a loop without an end is not
+stopped there: checks have a time limit, the running system has none.
 
 Reading order: `asking.py` (a question, its time limit), `kinds.py`, then one of
 `pools.py`, `schedulers.py`, `planners.py`, `trees.py`, `scalers.py`; `registry.py`,

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import KnobWarning
+from minimx.core.knobs.notices import warn
 from minimx.policies.asking import Asked, Broken
 
 
@@ -119,6 +120,7 @@ class Kind(ABC, Generic[SubjectT, TraceT]):
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
+        self._changing = threading.RLock()
 
     @abstractmethod
     def subject(self, ask: Asked) -> SubjectT:
@@ -146,25 +148,39 @@ class Kind(ABC, Generic[SubjectT, TraceT]):
 
     def add(self, entry: Entry) -> None:
         """Make a policy that was checked selectable; one of the same name goes."""
-        in_force = [knob for knob in self.knobs if knobs.get(knob) == entry.name]
-        if entry.name in self.entries:
-            self.remove(self.entries[entry.name])
-        self._connect(entry)
-        self.entries[entry.name] = entry
-        self._offer()
-        if in_force:
-            knobs.set(**dict.fromkeys(in_force, entry.name))
+        with self._changing:
+            in_force = [knob for knob in self.knobs if knobs.get(knob) == entry.name]
+            if entry.name in self.entries:
+                self.remove(self.entries[entry.name])
+            self._connect(entry)
+            self.entries[entry.name] = entry
+            self._offer()
+            if in_force:
+                knobs.set(**dict.fromkeys(in_force, entry.name))
 
     def remove(self, entry: Entry) -> None:
         """Turn the knobs away from a policy and forget it; once more does nothing."""
-        if self.entries.get(entry.name) is not entry:
-            return
-        chosen = [knob for knob in self.knobs if knobs.get(knob) == entry.name]
-        if chosen:
-            knobs.set(**dict.fromkeys(chosen))
-        del self.entries[entry.name]
-        self._disconnect(entry.name)
-        self._offer()
+        with self._changing:
+            if self.entries.get(entry.name) is not entry:
+                return
+            chosen = [knob for knob in self.knobs if knobs.get(knob) == entry.name]
+            if chosen:
+                knobs.set(**dict.fromkeys(chosen))
+            del self.entries[entry.name]
+            self._disconnect(entry.name)
+            self._offer()
+
+    def gone(self, name: str) -> None:
+        """Warn that a name is in force which nobody knows any more.
+
+        A `with` block that was open when it was unregistered can put it back, and a
+        record from another program can name it.
+        """
+        warn(
+            f"{name!r} is no {self.name} that is registered here; {self.default} "
+            "decides in its place.",
+            PolicyWarning,
+        )
 
     def _offer(self) -> None:
         for knob in self.knobs:

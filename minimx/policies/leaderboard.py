@@ -3,9 +3,9 @@
     mx.policies.submit(mx.policies.score(BestFit), "Ada", "class.json")
     mx.policies.leaderboard("class.json")
 
-Several may write at the same time. A writer takes the lock, a file beside it, reads the
-table, adds its line, and puts a new file in place of the old one in one step, so that a
-reader never sees half of it. A damaged file is an error, and stays as it is.
+Several may write at the same time. A writer takes a lock, reads the table, adds its
+line, and puts a new file in place of the old one in one step, so that a reader never
+sees half of it. A damaged file is an error, and stays as it is.
 """
 
 from __future__ import annotations
@@ -13,21 +13,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from math import isfinite
 from pathlib import Path
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any, Final
 
 from minimx.core.errors import ArgumentError, DataError
 from minimx.core.files import write_whole
 from minimx.policies.scoring import Score
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 FORMAT: Final = "minimx leaderboard 1"
-#: How long a writer waits for another, and when a lock is left over, in seconds.
-PATIENCE, STALE = 20.0, 60.0
+#: How long a writer waits for another, in seconds.
+PATIENCE = 20.0
 TEXTS: Final = ("kind", "learner", "policy")
 FIELDS: Final = {*TEXTS, "score", "seed", "traces"}
 
@@ -162,32 +167,44 @@ def submit(result: Score, name: str, file: str | os.PathLike[str]) -> Leaderboar
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the file `path.lock`, which only one process can make.
+    """Hold the lock of a table: the file `.NAME.lock` beside it.
 
-    It works on network file systems as well, where locks of the system often do not. A
-    lock that a program left behind when it was killed is taken away after a minute.
+    The system lets go of it when a program ends, however that happens; the file stays.
+    Where the system has no such locks, the lock is that the file exists.
     """
     lock = path.with_name(f".{path.name}.lock")
     deadline = monotonic() + PATIENCE
-    while True:
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError:
-            with suppress(FileNotFoundError):
-                if time() - lock.stat().st_mtime > STALE:
-                    lock.unlink()
-        except OSError as reason:
-            raise DataError(
-                f"submit: cannot write beside {str(path)!r}: {reason.strerror}."
-            ) from reason
-        if monotonic() > deadline:
-            raise DataError(
-                f"submit: someone else has written {str(path)!r} for {PATIENCE:g} s. "
-                f"Try again; if nobody does, remove {str(lock)!r}."
-            )
-        sleep(0.01)
+    try:
+        while (held := _taken(lock)) is None:
+            if monotonic() > deadline:
+                raise DataError(
+                    f"submit: someone else has written {str(path)!r} for {PATIENCE:g} "
+                    f"s. Try again; if nobody does, remove {str(lock)!r}."
+                )
+            sleep(0.01)
+    except OSError as reason:
+        raise DataError(
+            f"submit: cannot write beside {str(path)!r}: {reason.strerror}."
+        ) from reason
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        os.close(held)
+        if fcntl is None:
+            lock.unlink()
+
+
+def _taken(lock: Path) -> int | None:
+    """The descriptor that holds a lock; None while another program holds it."""
+    try:
+        if fcntl is None:
+            return os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        found = os.open(lock, os.O_CREAT | os.O_WRONLY, 0o666)
+        try:
+            fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(found)
+            raise
+    except (BlockingIOError, FileExistsError):
+        return None
+    return found

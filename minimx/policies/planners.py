@@ -153,8 +153,10 @@ def _meets(one: Result, others: Sequence[Result]) -> bool:
 
 def planned(name: str, found: StorageSharing) -> StorageSharing:
     """The plan of the planner that MINIMX_MEMORY_PLANNER names, in place of `found`."""
-    own = _known.get(name)  # one that was registered may be gone
-    return found if own is None else own(found)
+    if name not in _known:
+        PLANNERS.gone(name)
+        return found
+    return _known[name](found)
 
 
 def chains(apart: StorageSharing) -> list[Result]:

@@ -145,6 +145,8 @@ class Pools(Kind[Policy, Trace]):
 def pool_policy(name: str, reserve: int) -> Policy:
     """The policy that a knob names; Naive if it has failed, or is gone."""
     entry = POOLS.entries.get(name)
+    if entry is None:
+        POOLS.gone(name)
     if entry is None or entry.failed is not None:
         return naive(reserve=reserve)
     return _known[name](reserve)

@@ -136,7 +136,7 @@ class Schedulers(Kind[Lanes, Trace]):
         LAYOUTS[entry.name] = _layout_of(entry)
 
     def _disconnect(self, name: str) -> None:
-        del LAYOUTS[name]
+        LAYOUTS[name] = partial(_gone, name)
 
 
 def _picked(ask: Asked, operations: Sequence[Operation]) -> int:
@@ -180,6 +180,12 @@ def _layout_of(entry: Entry) -> Callable[[Device, int, Sizes], Lane]:
         return replace(lane, by_priority=False, pick=picks[lane.name])
 
     return layout
+
+
+def _gone(name: str, device: Device, prop: int, sizes: Sizes) -> Lane:
+    """The lanes under a name that nobody knows any more."""
+    SCHEDULERS.gone(name)
+    return per_device(device, prop, sizes)
 
 
 def check_schedule(trace: Trace, begun: Sequence[tuple[int, int] | None]) -> None:

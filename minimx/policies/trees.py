@@ -151,8 +151,10 @@ class Direct:
 
 def planned_trees(name: str, links: Any, penalty: float) -> Sequence[Tree] | None:
     """The trees of the planner that MINIMX_KVSTORE_TREE names; None: MXNet's search."""
-    own = _known.get(name)  # one that was registered may be gone
-    return None if own is None else own(links, penalty)
+    if name not in _known:
+        TREES.gone(name)
+        return None
+    return _known[name](links, penalty)
 
 
 def _trees(ask: Asked, links: Any, penalty: float) -> list[Tree]:

@@ -16,7 +16,7 @@ from minimx.core.device import cpu, gpu
 from minimx.core.errors import ArgumentError, KnobError
 from minimx.core.knobs import knobs
 from minimx.kvstore.topology import trees_for
-from minimx.policies import PolicyError, PolicyWarning
+from minimx.policies import PolicyError, PolicyWarning, trees
 from minimx.policies.planners import PLANNERS
 from minimx.policies.pools import POOLS
 from minimx.policies.registry import KINDS, unregister
@@ -175,15 +175,58 @@ def test_an_unregistered_policy_decides_no_more() -> None:
         assert (knobs.get(POOL), storage.stats(cpu()).pool) == ("Naive", "Naive")
 
 
-def test_a_block_that_puts_a_gone_name_back_gets_the_built_in() -> None:
-    mx.storage.register_pool(Pages)
-    knobs.set(**{POOL: "Pages"})
+def planned(name: str) -> str:
+    with knobs(MINIMX_MEMORY_PLANNER=name, MXNET_USE_FUSION=False):
+        return bound()
+
+
+def bound() -> str:
+    """How much memory the plan of a small graph takes."""
+    x = mx.sym.var("x")
+    for _ in range(4):
+        x = mx.sym.softmax(mx.sym.reverse(x, axis=0))
+    net = x.simple_bind(mx.cpu(), "null", x=(256, 1024))
+    return str(net.debug_str().splitlines()[-2])
+
+
+def all_trees() -> object:
+    return trees_for([cpu(k) for k in range(4)])
+
+
+@pytest.mark.parametrize(
+    ("register", "policy", "knob", "look"),
+    [
+        (mx.storage.register_pool, Pages, POOL, lambda: storage.stats(cpu()).pool),
+        (mx.engine.register, NewestFirst, ENGINE, lambda: trained()),
+        (
+            mx.policies.register_planner,
+            Apart,
+            "MINIMX_MEMORY_PLANNER",
+            lambda: bound(),
+        ),
+        (
+            mx.kvstore.register_tree,
+            trees.Direct,
+            "MINIMX_KVSTORE_TREE",
+            lambda: all_trees(),
+        ),
+    ],
+    ids=["pool", "engine", "planner", "tree"],
+)
+def test_a_block_that_puts_a_gone_name_back_gets_the_built_in_and_a_warning(
+    register: Any, policy: type, knob: str, look: Any
+) -> None:
+    usual = look()
+    register("Gone", policy)
+    knobs.set(**{knob: "Gone"})
     try:
-        with knobs(**{POOL: "Round"}):
-            unregister(Pages)
-        assert storage.stats(cpu()).pool == "Naive"
+        with pytest.warns(PolicyWarning, match="'Gone' is no .* decides in its place"):
+            with knobs(**{knob: None}):
+                unregister("Gone")
+            assert knobs.get(knob) == "Gone"
+            assert look() == usual
     finally:
-        knobs.reset(POOL)
+        knobs.reset(knob)
 
 
 # -- in the running system -------------------------------------------------------------
@@ -272,15 +315,6 @@ def test_a_scheduler_that_fails_later_is_replaced_and_all_operations_run() -> No
         assert sorted(done) == list(range(20))
         assert engine.engine_type() == "ThreadedEnginePerDevice"
     assert trained()
-
-
-def planned(name: str) -> str:
-    with knobs(MINIMX_MEMORY_PLANNER=name, MXNET_USE_FUSION=False):
-        x = mx.sym.var("x")
-        for _ in range(4):
-            x = mx.sym.softmax(mx.sym.reverse(x, axis=0))
-        net = x.simple_bind(mx.cpu(), "null", x=(256, 1024))
-        return str(net.debug_str().splitlines()[-2])
 
 
 def test_a_planner_of_ones_own_plans_graphs() -> None:

@@ -42,7 +42,7 @@ from minimx.core.engine.kinds import (
     NORMAL,
     SEGMENT,
 )
-from minimx.core.engine.lanes import LAYOUTS, Sizes, per_device
+from minimx.core.engine.lanes import LAYOUTS, Sizes
 from minimx.core.engine.naive import NaiveEngine
 from minimx.core.engine.operation import Operation
 from minimx.core.engine.origin import Origin
@@ -227,14 +227,13 @@ def _make() -> Engine:
     if events.clock is not perf_counter_ns:
         _virtual_time = events.clock()
     _made = name, clock, sizes, delay = _wanted()
-    layout = LAYOUTS.get(name, per_device)  # a registered one may be gone
     if clock == "virtual":
         kind: type[Engine] = provided("virtual time").VirtualEngine
-        return kind(name, layout, sizes, _successor, time=_virtual_time)  # type: ignore[call-arg]
+        return kind(name, LAYOUTS[name], sizes, _successor, time=_virtual_time)  # type: ignore[call-arg]
     spend = Delay(delay) if delay else None
     if name == "NaiveEngine":
         return NaiveEngine(_successor, spend)
-    return ThreadedEngine(name, layout, sizes, _successor, spend)
+    return ThreadedEngine(name, LAYOUTS[name], sizes, _successor, spend)
 
 
 def _install(engine: Engine) -> None:
