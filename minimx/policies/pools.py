@@ -83,7 +83,7 @@ class Pools(Kind[Policy, Trace]):
 
     def subject(self, ask: Asked) -> Policy:
         """A policy that sees the idle blocks."""
-        return Policy(naive().rounding, name="own", sees=partial(_rounding, ask))
+        return Policy(naive().rounding, name="own", sees=partial(rounding_of, ask))
 
     def trace(self, family: str, seed: int) -> Trace:
         """A training, one with batches of all sizes, or sizes that are chosen badly."""
@@ -152,7 +152,7 @@ def pool_policy(name: str, reserve: int) -> Policy:
     return _known[name](reserve)
 
 
-def _rounding(ask: Asked, idle: Mapping[int, Sized]) -> Rounding:
+def rounding_of(ask: Asked, idle: Mapping[int, Sized]) -> Rounding:
     """The rounding of one pool."""
 
     def size(nbytes: int) -> int:
@@ -176,7 +176,7 @@ def _own_policy(entry: Entry, reserve: int) -> Policy:
     instead = naive(reserve=reserve)
 
     def sees(idle: Mapping[int, Sized]) -> Rounding:
-        own = _rounding(entry.new(), idle)
+        own = rounding_of(entry.new(), idle)
 
         def size(nbytes: int) -> int:
             try:
