@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         numerics,
         operator,
         optimizer,
+        policies,
         profiler,
         recordio,
         rnn,
@@ -113,9 +114,10 @@ __all__ = [
     "is_np_shape", "knobs", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
     "module", "mon", "monitor", "name", "nd", "ndarray", "np", "np_array", "np_shape",
     "npx", "num_gpus", "numerics", "numpy", "numpy_extension", "operator", "ops",
-    "optimizer", "profiler", "random", "record", "recordio", "replay", "rnn", "rtc",
-    "runtime", "set_np_shape", "storage", "sym", "symbol", "symbol_op", "test_utils",
-    "use_np", "use_np_array", "use_np_shape", "util", "visualization", "viz",
+    "optimizer", "policies", "profiler", "random", "record", "recordio", "replay",
+    "rnn", "rtc", "runtime", "set_np_shape", "storage", "sym", "symbol", "symbol_op",
+    "test_utils", "use_np", "use_np_array", "use_np_shape", "util", "visualization",
+    "viz",
 ]  # fmt: skip
 
 

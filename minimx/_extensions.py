@@ -24,6 +24,7 @@ EXTENSIONS = {
     "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn.products",
     "operator tuning": "minimx.fast.tuning",
+    "policies": "minimx.policies",
     "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
     "recorded symbols": "minimx.symbol.tracing.history",

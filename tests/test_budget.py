@@ -46,6 +46,7 @@ WINGS = {
     "the kvstore": ("kvstore", 5_500),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_260),
     "tools": ("profiler monitor visualization test_utils commands tools", 9_700),
+    "policies of users": ("policies", 1_750),
     "the rest": ("", 1_060),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}

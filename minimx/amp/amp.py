@@ -31,6 +31,7 @@ from minimx.amp.loss_scaler import LossScaler
 from minimx.amp.scope import autocast
 from minimx.core import events
 from minimx.core.errors import ArgumentError
+from minimx.core.extensions import provided
 from minimx.gluon import Trainer
 from minimx.module import Module
 
@@ -52,6 +53,7 @@ __all__ = [
     "list_lp16_use_fp32_params",
     "list_widest_type_cast",
     "lists",
+    "register_scaler",
     "scale_loss",
     "set_scaler",
     "shutdown",
@@ -116,11 +118,12 @@ def is_active() -> bool:
 
 
 def init_trainer(
-    optimizer_or_trainer: Trainer | Module, scaler: LossScaler | None = None
+    optimizer_or_trainer: Trainer | Module, scaler: LossScaler | str | None = None
 ) -> None:
     """Give a trainer a loss scaler: it will skip steps whose gradients overflow.
 
-    scaler: one of your own (ours), in place of MXNet's with its usual numbers.
+    scaler: one of your own (ours), in place of MXNet's with its usual numbers, or the
+    name of a registered policy.
 
     A `Module` (ours: MXNet scales no losses in symbols) needs no `scale_loss`: the
     losses at the end of its symbol are scaled in `backward`, and unscaled in `update`.
@@ -129,6 +132,8 @@ def init_trainer(
     updates the weights, since that cannot skip.
     """
     trainer = optimizer_or_trainer
+    if isinstance(scaler, str):
+        scaler = LossScaler(policy=scaler)
     if _state.scaler is None:
         raise ArgumentError("amp.init_trainer: call mx.amp.init() first.")
     if isinstance(trainer, Module):
@@ -157,6 +162,14 @@ def set_scaler(trainer: Trainer, scaler: LossScaler | None) -> None:
     Raises `UpdatedInStore` where the store updates the weights.
     """
     trainer._scale_loss_by(scaler)
+
+
+def register_scaler(name: Any, policy: Any = None) -> Any:
+    """Let `LossScaler(policy=name)` take a class of yours (ours).
+
+    It decides on the next scale: `mx.policies.register_scaler`. A call or a decorator.
+    """
+    return provided("policies").register_scaler(name, policy)
 
 
 def _next_scaler() -> LossScaler:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, Final
 
 from minimx import nd
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.operators.arrays.precision import loss_scale
 
 #: So many arrays are looked at by one operation.
@@ -48,12 +49,28 @@ def doubling(
     return scale, good + 1
 
 
+#: What users have registered: a name for `LossScaler(policy=…)` -> a new policy.
+registered: dict[str, Callable[[], Policy]] = {}
+
+
+def policy_called(name: str) -> Policy:
+    """A registered policy. Raises `ArgumentError` for a name that nobody registered."""
+    if name not in registered:
+        known = ", ".join(registered) or "none"
+        raise ArgumentError(
+            f"no loss scaler is called {name!r}; registered are {known}. Register it "
+            f"by mx.amp.register_scaler, or give None.{did_you_mean(name, registered)}"
+        )
+    return registered[name]()
+
+
 class LossScaler:
     """The scale of the loss, and when it changes.
 
     loss_scale: what the loss is multiplied by. init_scale, max_scale: where it starts
     and ends. scale_seq_len: after so many good steps in a row it is doubled. policy:
-    who decides, in place of `doubling` (ours).
+    who decides, in place of `doubling`, or the name that `register_scaler` knows it by
+    (ours).
 
     Examples
     --------
@@ -70,13 +87,15 @@ class LossScaler:
         init_scale: float = 2.0**16,
         max_scale: float = 2.0**24,
         scale_seq_len: int = 2000,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
     ) -> None:
         self._loss_scale = float(init_scale)
         self._next_loss_scale = float(init_scale)
         self._max_loss_scale = float(max_scale)
         self._scale_seq_len = scale_seq_len
         usual = partial(doubling, max_scale=float(max_scale), window=scale_seq_len)
+        if isinstance(policy, str):
+            policy = policy_called(policy)
         self._policy: Policy = policy or usual
         self._unskipped = 0
         self.skipped = 0  # steps, in all

@@ -16,6 +16,7 @@ A message has three parts: what was asked for, what is true, and what to try.
     ├─ NotImplementedForSymbol  a symbol was asked for what only arrays have (TypeError)
     │  └─ TracingError          …while a block was made into a graph
     ├─ GradientError            `backward` was asked for what was never recorded
+    ├─ PolicyError              a policy of a user's own breaks a rule (ValueError)
     ├─ EngineError              the engine was used after it stopped
     ├─ DataError                a file is missing, damaged, or not what it claims to be
     └─ ParameterError           a Gluon parameter is used before it has a value
@@ -105,6 +106,10 @@ class TracingError(NotImplementedForSymbol):
 
 class GradientError(MXNetError):
     """`backward` or `grad` was asked for something that was never recorded."""
+
+
+class PolicyError(MXNetError, ValueError):
+    """A policy that a user wrote breaks a rule; see `mx.policies`."""
 
 
 class EngineError(MXNetError):

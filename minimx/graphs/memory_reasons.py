@@ -172,6 +172,8 @@ def _fit(step: Step) -> str:
 def _why_new(plan: MemoryPlan, step: Step, free: Mapping[int, tuple[int, int]]) -> str:
     """Why none of the free blocks serves."""
     reach, wanted = plan.match_range, step.wanted
+    if reach < 0:
+        return "so MINIMX_MEMORY_PLANNER decided"
     if not reach:
         return "a match range of 0 uses no block twice"
     if not free:
@@ -211,6 +213,8 @@ def table(plan: MemoryPlan) -> str:
     lines += [
         f"{len(plan.blocks)} blocks, {size_of(plan.total)}; apart, "
         f"{size_of(plan.bytes_apart)}; needed at once, {size_of(plan.peak)}",
-        f"match range {plan.match_range} (tried {tried})",
+        f"match range {plan.match_range} (tried {tried})"
+        if plan.match_range >= 0
+        else f"by MINIMX_MEMORY_PLANNER (sharing: {tried})",
     ]
     return "\n".join(lines) + "\n"

@@ -6,12 +6,13 @@ from typing import Any
 
 from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import ArgumentError, did_you_mean
+from minimx.core.extensions import provided
 from minimx.kvstore.base import KVStoreBase, TestStore
 from minimx.kvstore.local import KVStore
 from minimx.kvstore.nccl import NCCL
 from minimx.kvstore.policy import ON_DEVICES
 
-__all__ = ["KVStore", "KVStoreBase", "TestStore", "create"]
+__all__ = ["KVStore", "KVStoreBase", "TestStore", "create", "register_tree"]
 
 #: Stores between processes; see `minimx.kvstore.dist`.
 BETWEEN_PROCESSES = (
@@ -56,6 +57,14 @@ def create(name: str = "local") -> Any:
         f"there is no store called {name!r}; there are {', '.join(known)}."
         + did_you_mean(name, known)
     )
+
+
+def register_tree(name: Any, policy: Any = None) -> Any:
+    """Let MINIMX_KVSTORE_TREE take a class of yours, by name; a call or a decorator.
+
+    It plans the trees of sums over devices: `mx.policies.register_tree`.
+    """
+    return provided("policies").register_tree(name, policy)
 
 
 _resolve_missing(__name__, __all__)

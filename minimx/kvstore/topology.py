@@ -2,8 +2,8 @@
 
 Trees are planned once for a set of devices and a setting of the knobs, and planned anew
 when a knob is turned: `MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY`, `…_TREE_BACKTRACK`,
-`MINIMX_SIM_LINKS`. MXNet reads its variables when a store is made. There, as here, the
-tree kvstore does not ask MXNET_ENABLE_GPU_P2P what is linked.
+`MINIMX_SIM_LINKS`, `MINIMX_KVSTORE_TREE`. MXNet reads its variables when a store is
+made. There, as here, the tree kvstore does not ask MXNET_ENABLE_GPU_P2P what is linked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from minimx.core.device import Context
 from minimx.core.drivers import links
+from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 from minimx.kvstore.planners.trees import Tree, all_trees, link_use, link_weights
 
@@ -44,6 +45,7 @@ def trees_for(devices: Sequence[Context]) -> tuple[Tree, ...]:
         ranks_of(devices),
         float(knobs.MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY),
         bool(knobs.MXNET_KVSTORE_TREE_BACKTRACK),
+        str(knobs.MINIMX_KVSTORE_TREE),
     )
     found = _trees(*asked)
     if knobs.MXNET_KVSTORE_LOGTREE and asked not in _printed:
@@ -53,11 +55,23 @@ def trees_for(devices: Sequence[Context]) -> tuple[Tree, ...]:
 
 
 @lru_cache(maxsize=64)
-def _trees(ranks: Ranks, penalty: float, backtrack: bool) -> tuple[Tree, ...]:
-    return tuple(all_trees(link_weights(ranks), penalty, backtrack))
+def _trees(
+    ranks: Ranks, penalty: float, backtrack: bool, planner: str
+) -> tuple[Tree, ...]:
+    weights = link_weights(ranks)
+    if planner != "mxnet":
+        own = provided("policies").planned_trees(planner, weights, penalty)
+        if own is not None:
+            return tuple(own)
+    return tuple(all_trees(weights, penalty, backtrack))
 
 
-_printed: set[tuple[Ranks, float, bool]] = set()
+def forget_trees() -> None:
+    """Plan anew at the next sum: a planner came, or another one of its name."""
+    _trees.cache_clear()
+
+
+_printed: set[tuple[Ranks, float, bool, str]] = set()
 knobs.watch("MXNET_KVSTORE_LOGTREE", lambda *_: _printed.clear())
 
 

@@ -11,7 +11,6 @@ import pytest
 import minimx as mx
 from minimx.core.errors import ArgumentError
 from minimx.core.graph.passes.report import Passed
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.values.ir import Entry, Graph
 from minimx.core.graph.values.specs import every_spec
@@ -19,6 +18,7 @@ from minimx.core.ops.casting import Rules
 from minimx.core.ops.spec import Spec
 from minimx.graphs.casts import insert_casts, kinds_of
 from minimx.symbol import Symbol
+from tests.core.graph.verify import verify
 
 GROUPS = {
     **dict.fromkeys(("FullyConnected", "Convolution"), "target"),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import minimx as mx
 from minimx.core.errors import DataError, MXNetError
-from minimx.core.graph.passes.verify import verify
 from minimx.graphs.json import load
+from tests.core.graph.verify import verify
 
 FOLDER = Path(__file__).parents[1] / "compat"
 FILES = [

@@ -261,6 +261,7 @@ TRIALS: dict[str, Trial] = {
     "MXNET_NODE_ELIMINATION": graph("0"),
     "MXNET_SUBGRAPH_BACKEND": graph("MINIMX"),
     "MXNET_EXEC_ENABLE_INPLACE": graph("0"),
+    "MINIMX_MEMORY_PLANNER": graph("by_size"),
     "NNVM_EXEC_MATCH_RANGE": graph("0"),
     "NNVM_AUTO_SEARCH_MATCH_RANGE": graph("1"),
     "MXNET_EXEC_NUM_TEMP": graph("4"),
@@ -301,6 +302,7 @@ BETWEEN_DEVICES: list[tuple[dict[str, Any], dict[str, str], str, Trial]] = [
         Trial(("0.1", "1.0", "0.0"), sent, "copies"),
     ),
     (ON_GPUS, CUT, "MXNET_KVSTORE_TREE_BACKTRACK", Trial(("1",), sent, "copies")),
+    (ON_GPUS, CUT, "MINIMX_KVSTORE_TREE", Trial(("direct",), sent, "copies")),
     (ON_GPUS, CUT, "MXNET_KVSTORE_LOGTREE", Trial(("1",), says, "lines printed")),
     (
         {**ON_GPUS, "store": "nccl"}, {}, "MXNET_UPDATE_AGGREGATION_SIZE",

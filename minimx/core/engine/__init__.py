@@ -25,7 +25,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import perf_counter_ns
-from typing import Final
+from typing import Any, Final
 
 from minimx.core import events
 from minimx.core.device import Device
@@ -73,6 +73,7 @@ __all__ = [
     "engine_type",
     "on_worker_start",
     "push",
+    "register",
     "restart",
     "set_bulk_size",
     "urgent",
@@ -175,6 +176,14 @@ def bulk(size: int | None = None) -> Iterator[None]:
 def engine_type() -> str:
     """The name of the engine in use."""
     return current.name
+
+
+def register(name: Any, policy: Any = None) -> Any:
+    """Let MXNET_ENGINE_TYPE take a class of yours, by name; a call or a decorator.
+
+    It picks the next of the ready operations: `mx.policies.register_engine`.
+    """
+    return provided("policies").register_engine(name, policy)
 
 
 # Switching

@@ -11,9 +11,9 @@ is all in which the threaded engines differ; the virtual engine asks the same fu
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from minimx.core.device import Device
 from minimx.core.engine.kinds import (
@@ -27,6 +27,10 @@ from minimx.core.engine.trace import PUSHER
 POOL_THREADS: Final = 16
 
 
+#: From ready operations to the position of the one that is next.
+Pick = Callable[[Sequence[Any]], int]
+
+
 @dataclass(frozen=True)
 class Lane:
     """A queue and how it is served.
@@ -34,13 +38,15 @@ class Lane:
     name: its name in timelines. threads: how many workers serve it at most.
     by_priority: the highest priority first, equal ones in order of arrival; otherwise
     all in order of arrival. eager: all workers start with the first operation, rather
-    than when there is work for one more.
+    than when there is work for one more. pick: which of the ready operations, oldest
+    first, is next: its position; for what users register in place of `by_priority`.
     """
 
     name: str
     threads: int
     by_priority: bool = False
     eager: bool = True
+    pick: Pick | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

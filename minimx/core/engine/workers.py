@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from queue import SimpleQueue
 from typing import Any
 
-from minimx.core.engine.lanes import Lane
+from minimx.core.engine.lanes import Lane, Pick
 from minimx.core.engine.operation import Operation
 from minimx.core.errors import EngineError
 
@@ -85,6 +85,8 @@ class WorkingLane:
         self.queue: Queue = SimpleQueue()
         self.put = self.queue.put
         self._get = _highest_first(self.queue) if plan.by_priority else None
+        if plan.pick is not None:
+            self._get = _picked(self.queue, plan.pick)
         self.started = 0
         self.growing = True
 
@@ -137,24 +139,44 @@ def join(workers: list[Worker], patience: float) -> None:
 
 
 def _highest_first(queue: Queue) -> Callable[[], Operation | None]:
-    """How workers take the highest priority from a plain queue: with a heap behind it.
+    """How workers take the highest priority: with a heap behind a plain queue."""
+    heap: list[tuple[int, int, Operation]] = []
+    arrivals = count()
 
-    The worker whose turn it is moves everything from the queue to the heap and takes
+    def add(item: Operation) -> None:
+        heappush(heap, (-item.priority, next(arrivals), item))
+
+    return _sorted_out(queue, heap, add, lambda: heappop(heap)[2])
+
+
+def _picked(queue: Queue, pick: Pick) -> Callable[[], Operation | None]:
+    """How workers take what a function picks of all that is ready."""
+    ready: list[Operation] = []
+    return _sorted_out(queue, ready, ready.append, lambda: ready.pop(pick(ready)))
+
+
+def _sorted_out(
+    queue: Queue,
+    ready: Sequence[object],
+    add: Callable[[Operation], object],
+    take: Callable[[], Operation],
+) -> Callable[[], Operation | None]:
+    """How workers take operations in another order than that of their arrival.
+
+    The worker whose turn it is moves everything from the queue to `ready` and takes
     the best. If there is nothing it waits, and the others wait behind it for their
     turn. So a thread that pushes needs no more than the queue.
     """
     turn = threading.Lock()
-    heap: list[tuple[int, int, Operation]] = []
-    arrivals = count()
 
     def get() -> Operation | None:
         with turn:
-            while not heap or not queue.empty():
+            while not ready or not queue.empty():
                 item = queue.get()
                 if item is None:
                     return None
-                heappush(heap, (-item.priority, next(arrivals), item))
+                add(item)
                 del item
-            return heappop(heap)[2]
+            return take()
 
     return get

@@ -25,6 +25,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -58,6 +59,7 @@ class Knobs:
         "_layers",
         "_lock",
         "_needs",
+        "_table",
         "_values",
         "_watchers",
         "declared",
@@ -71,7 +73,7 @@ class Knobs:
         declarations: one `Knob` each. A start value that does not fit gives a warning,
         and the default counts.
         """
-        table = {knob.name: knob for knob in declarations}
+        table = self._table = {knob.name: knob for knob in declarations}
         self.declared = MappingProxyType(table)
         self._aliases = {alias: k.name for k in table.values() for alias in k.aliases}
         self._announced: set[str] = set()
@@ -302,6 +304,10 @@ class Knobs:
 
         look()
         return look
+
+    def offer(self, name: str, choices: Iterable[str]) -> None:
+        """Let a knob take these values, and no others: policies that users register."""
+        self._table[name] = replace(self._table[name], choices=tuple(choices))
 
     # Showing
 

@@ -33,7 +33,8 @@ from minimx.core.storage.stats import Stats, human
 __all__ = [
     "Block", "LeakCheck", "Policy", "Pool", "Stats", "Summary", "Usage",
     "before_rebuild", "categories", "check_leaks", "device_memory_info", "empty_cache",
-    "human", "largest_owners", "pool_for", "pools", "reset_peaks", "stats", "summary",
+    "human", "largest_owners", "pool_for", "pools", "register_pool", "reset_peaks",
+    "stats", "summary",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,14 @@ def empty_cache(device: Device) -> int:
     """Give a device's idle blocks back to it; returns how many bytes that was."""
     pool = _pools.get(device) or _outgrown.get(device)
     return pool.release_all() if pool is not None else 0
+
+
+def register_pool(name: Any, policy: Any = None) -> Any:
+    """Let MXNET_CPU_MEM_POOL_TYPE and its like take a class of yours, by name.
+
+    It says how large a block is: `mx.policies.register_pool`. A call or a decorator.
+    """
+    return provided("policies").register_pool(name, policy)
 
 
 def before_rebuild(finish: Callable[[], object]) -> None:

@@ -6,19 +6,21 @@
 
 A policy is a value, without state. The three that MXNet offers are made by `naive`,
 `round_power2` and `unpooled`, or from knobs by `from_knobs`. A policy of your own is
-`Policy(my_rounding)`, where `my_rounding` turns requested bytes into block bytes.
+`Policy(my_rounding)`, where `my_rounding` turns requested bytes into block bytes; one
+that also looks at the idle blocks is registered by `mx.storage.register_pool`.
 
 The same settings give the same object, so "nothing changed" is a test for identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 from minimx.core.errors import KnobError
+from minimx.core.extensions import provided
 from minimx.core.storage.rounding import Rounding, exact, to_multiple, to_power2
 
 # The knobs of a device's pool begin like this. Shared memory never has a pool.
@@ -36,16 +38,26 @@ class Policy:
     rounding: from requested bytes to block bytes; at least as many, and the same
     answer every time. reserve: percent of the device to leave alone: a request that
     would cut into it makes the pool give its idle blocks back first. keeps: whether
-    returned blocks are kept for later. name: for people.
+    returned blocks are kept for later. name: for people. sees: in place of `rounding`,
+    makes one from the idle blocks of a pool, {size: those that wait}.
     """
 
     rounding: Rounding
     reserve: int = 5
     keeps: bool = True
     name: str = "custom"
+    sees: Callable[[Mapping[int, Sized]], Rounding] | None = None
 
     def __repr__(self) -> str:
         return f"Policy({self.name}, reserve {self.reserve} %)"
+
+
+class PolicyFailed(Exception):
+    """A policy has no answer for a pool; `instead` has one, from now on."""
+
+    def __init__(self, instead: Policy) -> None:
+        super().__init__(f"{instead.name} takes over")
+        self.instead = instead
 
 
 @lru_cache(64)
@@ -122,8 +134,11 @@ def from_knobs(device_type: str, get: Callable[[str], Any]) -> Policy:
     if kind == "Naive":
         large = get(f"{prefix}_MEM_LARGE_ALLOC_ROUND_SIZE")
         return naive(page, large, reserve, prefix)
-    cutoff = get(f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF")
-    return round_power2(page, cutoff, reserve, prefix)
+    if kind == "Round":
+        cutoff = get(f"{prefix}_MEM_POOL_ROUND_LINEAR_CUTOFF")
+        return round_power2(page, cutoff, reserve, prefix)
+    own: Policy = provided("policies").pool_policy(kind, reserve)
+    return own
 
 
 def knob_names(device_type: str) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from minimx.core.drivers.base import Bytes, DeviceFull, Driver, Region
 from minimx.core.errors import ArgumentError
 from minimx.core.events import Owner
 from minimx.core.extensions import provided
+from minimx.core.storage.policy import PolicyFailed
 from minimx.core.storage.stats import Stats
 
 if TYPE_CHECKING:
@@ -128,9 +129,10 @@ class Pool:
     """
 
     __slots__ = (
-        "_blocks", "_free_lists", "_usage", "bus", "driver", "held", "pending_frees",
+        "_blocks", "_free_lists", "_rounding", "_usage", "bus", "driver", "held",
         "live_requested", "live_rounded", "lock", "n_flush", "n_free", "n_hit",
-        "n_malloc", "name", "peak_held", "peak_requested", "peak_rounded", "policy",
+        "n_malloc", "name", "peak_held", "peak_requested", "peak_rounded",
+        "pending_frees", "policy",
     )  # fmt: skip
 
     def __init__(self, driver: Driver, policy: Policy, bus: Bus = events) -> None:
@@ -145,6 +147,8 @@ class Pool:
         self.n_malloc = self.n_hit = self.n_free = self.n_flush = 0
         self._blocks: set[Block] = set()  # all that came from the device
         self._free_lists: dict[int, list[Block]] = {}
+        sees = policy.sees
+        self._rounding = policy.rounding if sees is None else sees(self._free_lists)
         # By category, as in `Usage`.
         self._usage: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self.lock = threading.Lock()
@@ -159,37 +163,41 @@ class Pool:
         if owner is None:
             owner = events.owner("")
         block = None
-        with self.lock:
-            try:
-                if self.pending_frees:
-                    self._drain_pending()
-                size = self.policy.rounding(nbytes)
-                free_list = self._free_lists.get(size)
-                if free_list:
-                    event = "hit"
-                    block = free_list[-1]
-                    del free_list[-1]
-                    self.n_hit += 1
-                else:
-                    event = "alloc"
-                    block = self._grow(nbytes, size, owner)
-                block.id = next(_ids)
-                block.requested = nbytes
-                block.owner = owner
-                block.in_use = True
-                self.live_requested += nbytes
-                self.live_rounded += size
-                if self.live_requested > self.peak_requested:
-                    self.peak_requested = self.live_requested
-                if self.live_rounded > self.peak_rounded:
-                    self.peak_rounded = self.live_rounded
-                usage = self._usage[owner.category]
-                usage[0] += nbytes
-                if usage[0] > usage[1]:
-                    usage[1] = usage[0]
-            except BaseException:
-                self._repair(block)
-                raise
+        try:
+            with self.lock:
+                try:
+                    if self.pending_frees:
+                        self._drain_pending()
+                    size = self._rounding(nbytes)
+                    free_list = self._free_lists.get(size)
+                    if free_list:
+                        event = "hit"
+                        block = free_list[-1]
+                        del free_list[-1]
+                        self.n_hit += 1
+                    else:
+                        event = "alloc"
+                        block = self._grow(nbytes, size, owner)
+                    block.id = next(_ids)
+                    block.requested = nbytes
+                    block.owner = owner
+                    block.in_use = True
+                    self.live_requested += nbytes
+                    self.live_rounded += size
+                    if self.live_requested > self.peak_requested:
+                        self.peak_requested = self.live_requested
+                    if self.live_rounded > self.peak_rounded:
+                        self.peak_rounded = self.live_rounded
+                    usage = self._usage[owner.category]
+                    usage[0] += nbytes
+                    if usage[0] > usage[1]:
+                        usage[1] = usage[0]
+                except BaseException:
+                    self._repair(block)
+                    raise
+        except PolicyFailed as failed:
+            self.set_policy(failed.instead)
+            return self.alloc(nbytes, owner)
         recorder = self.bus.recorder
         if recorder is not None:
             recorder.memory(
@@ -231,6 +239,8 @@ class Pool:
             for block in self._blocks:
                 block.free_list = None
             self.policy = policy
+            sees = policy.sees
+            self._rounding = policy.rounding if sees is None else sees(self._free_lists)
 
     def release_all(self) -> int:
         """Give every idle block back to the device; returns how many bytes that was."""

@@ -41,6 +41,7 @@ TABLES = (
     "library",
     "simulated",
     "ours",
+    "policies",
 )
 
 

@@ -38,6 +38,13 @@ class _Serving:
     idle: list[int]
     queue: list[tuple[int, int, Job]] = field(default_factory=list)
 
+    def take(self) -> Job:
+        """The job that is next: the first of the queue, or the one that is picked."""
+        if (pick := self.queue[0][2].lane.pick) is None:
+            return heappop(self.queue)[2]
+        self.queue.sort()  # which keeps it a heap
+        return self.queue.pop(pick([job.claim for *_, job in self.queue]))[2]
+
 
 class Simulation:
     """Jobs on lanes in simulated time; all times are nanoseconds.
@@ -103,7 +110,7 @@ class Simulation:
         """Idle workers take the first jobs of their lane."""
         while serving.queue and serving.idle:
             worker = heappop(serving.idle)
-            _, _, job = heappop(serving.queue)
+            job = serving.take()
             end = self._run(job, f"{job.lane.name}/{worker}")
             self._foresee(end, job, worker)
 

@@ -13,13 +13,13 @@ from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import GradientError
 from minimx.core.graph.passes.gradient import differentiate
 from minimx.core.graph.passes.recompute import Keep
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.graph.values.traced import Writer
 from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Spec
 from tests.core.graph.joint import assert_same_gradients, one_node, prepared, run_joint
+from tests.core.graph.verify import verify
 from tests.core.ops.sample import Sample
 from tests.core.ops.test_every_op import SAMPLES, op_of
 

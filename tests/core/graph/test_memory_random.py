@@ -67,6 +67,7 @@ choices = st.builds(
     match_range=st.sampled_from([0, 1, 2, 16]),
     auto_search_match_range=st.booleans(),
     num_temp=st.integers(1, 3),
+    planner=st.sampled_from(["sharing", "by_size"]),
 )
 
 
@@ -80,6 +81,7 @@ def compared(graph: Graph, specs: Any, chosen: Settings, outside: bool) -> None:
     external = graph.outputs if outside else ()
     plan = plan_memory(graph, specs, external, chosen)
     overlay.check(plan, specs)
+    assert ("MINIMX_MEMORY_PLANNER" in str(plan)) == (chosen.planner == "by_size")
     apart = plan_memory(
         graph, specs, external, Settings(match_range=0, enable_inplace=False)
     )

@@ -27,7 +27,6 @@ from minimx.core.graph.passes.mirror_segments import (
     search_plan,
 )
 from minimx.core.graph.passes.recompute import Keep, Recomputation
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import as_run
 from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Entry, Graph, Node
@@ -46,6 +45,7 @@ from tests.core.graph.joint import (
     run_tape,
 )
 from tests.core.graph.nets import convolutions, specs_of
+from tests.core.graph.verify import verify
 
 FLOAT32 = np.dtype("float32")
 MB = 1 << 20

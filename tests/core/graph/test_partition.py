@@ -12,13 +12,13 @@ import minimx as mx
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, OperatorError
 from minimx.core.graph.passes.partition import BACKENDS, partition, register_backend
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import as_run, evaluate
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
 from minimx.symbol import Symbol
+from tests.core.graph.verify import verify
 
 data = mx.sym.var("data")
 

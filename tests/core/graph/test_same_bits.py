@@ -15,13 +15,13 @@ from minimx.core.graph.passes.cse import share
 from minimx.core.graph.passes.gradient import differentiate
 from minimx.core.graph.passes.report import Passed
 from minimx.core.graph.passes.simplify import eliminate, fold_constants
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import as_run, evaluate
 from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import every_spec
 from minimx.core.ops.spec import Spec
 from minimx.fast.fusion.groups import fuse
 from minimx.symbol import Symbol
+from tests.core.graph.verify import verify
 from tests.fast.fusion.test_groups import bits
 
 ROWS, COLUMNS = 6, 8

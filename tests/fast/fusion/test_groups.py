@@ -12,7 +12,6 @@ import minimx as mx
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.graph.passes.report import Passed
-from minimx.core.graph.passes.verify import verify
 from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.values.ir import Graph
 from minimx.core.graph.values.specs import every_spec
@@ -20,6 +19,7 @@ from minimx.core.ops.spec import Spec
 from minimx.fast.fusion.fused_operator import FusedOp
 from minimx.fast.fusion.groups import fuse
 from minimx.symbol import Symbol
+from tests.core.graph.verify import verify
 
 x, y, b = map(mx.sym.var, "xyb")
 SHAPES = {"x": (6, 4), "y": (6, 4), "b": (4,)}

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minimx.kvstore.planners import flat, ring, tree, trees
-from minimx.kvstore.planners.steps import (
-    HOST,
-    WHOLE,
-    Copy,
-    Piece,
-    Plan,
-    Sum,
-    slices,
-    traffic,
-)
+from minimx.kvstore.planners.steps import HOST, WHOLE, Plan, slices, traffic
+from minimx.policies.trees import check_sum
 
 
 def all_to_all(devices: int) -> list[list[int]]:
@@ -40,57 +31,10 @@ def plans(devices: int, rows: int) -> dict[str, Plan]:
     }
 
 
-class Bags:
-    """What is where, as a bag of devices for each row."""
-
-    def __init__(self, devices: int, rows: int) -> None:
-        self.rows = rows
-        self.have: dict[Any, Counter[int]] = {
-            (place, row): Counter([place])
-            for place in range(devices)
-            for row in range(rows)
-        }
-        self.arrived: dict[Any, Counter[int]] = {}
-
-    def rows_of(self, piece: Piece) -> range:
-        return range(piece.start, self.rows if piece.stop < 0 else piece.stop)
-
-    def reduce(self, plan: Plan) -> None:
-        for step in plan.reduce:
-            for row in self.rows_of(step.piece):
-                if isinstance(step, Copy):
-                    key = step.target, step.source, row
-                    self.arrived[key] = self.have[step.source, row]
-                else:
-                    assert isinstance(step, Sum)
-                    place = step.place
-                    parts = [
-                        self.have[place, row]
-                        if source == place
-                        else self.arrived.pop((place, source, row))
-                        for source in step.sources
-                    ]
-                    self.have[place, row] = sum(parts, Counter())
-
-    def broadcast(self, plan: Plan) -> None:
-        for step in plan.broadcast:
-            for row in self.rows_of(step.piece):
-                self.have[step.target, row] = self.have[step.source, row]
-
-
 @pytest.mark.parametrize("kind", ["host", "device", "tree", "sliced tree", "ring"])
 @given(devices=st.integers(2, 9).filter(lambda n: n != 5), rows=st.integers(1, 40))
 def test_each_device_counts_once(kind: str, devices: int, rows: int) -> None:
-    plan = plans(devices, rows)[kind]
-    bags = Bags(devices, rows)
-    bags.reduce(plan)
-    everyone = Counter(range(devices))
-    for piece, root in plan.roots.items():
-        assert all(bags.have[root, row] == everyone for row in bags.rows_of(piece))
-    assert not bags.arrived, "a copy that no sum used"
-    bags.broadcast(plan)
-    for place in range(devices):
-        assert all(bags.have[place, row] == everyone for row in range(rows))
+    check_sum(plans(devices, rows)[kind], devices, rows)
 
 
 @given(st.integers(0, 200), st.integers(1, 12))

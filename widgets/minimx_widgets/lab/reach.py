@@ -262,6 +262,11 @@ RULES: tuple[Rule, ...] = (
         "acts with a backend in MXNET_SUBGRAPH_BACKEND",
     ),
     Rule(
+        "NNVM_EXEC_MATCH_RANGE NNVM_AUTO_SEARCH_MATCH_RANGE MXNET_MEMORY_OPT",
+        lambda now: now["MINIMX_MEMORY_PLANNER"] == "sharing",
+        "acts on MXNet's planner (MINIMX_MEMORY_PLANNER=sharing)",
+    ),
+    Rule(
         "NNVM_EXEC_MATCH_RANGE",
         lambda now: (
             not (now["NNVM_AUTO_SEARCH_MATCH_RANGE"] or now["MXNET_MEMORY_OPT"])

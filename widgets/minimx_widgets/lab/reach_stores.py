@@ -5,7 +5,7 @@ from __future__ import annotations
 from minimx_widgets.lab.situation import Rule, Situation, never
 from minimx_widgets.training.spread import LOCAL, NCCL
 
-_TREES = "MXNET_KVSTORE_LOGTREE MXNET_KVSTORE_TREE_*"
+_TREES = "MINIMX_KVSTORE_TREE MXNET_KVSTORE_LOGTREE MXNET_KVSTORE_TREE_*"
 
 
 def _fills(now: Situation) -> bool:
@@ -67,6 +67,11 @@ STORE_RULES: tuple[Rule, ...] = (
         _TREES,
         lambda now: bool(now["MXNET_KVSTORE_USETREE"]),
         "acts with MXNET_KVSTORE_USETREE=1",
+    ),
+    Rule(
+        "MXNET_KVSTORE_TREE_BACKTRACK",
+        lambda now: now["MINIMX_KVSTORE_TREE"] == "mxnet",
+        "acts on MXNet's search for trees (MINIMX_KVSTORE_TREE=mxnet)",
     ),
     Rule(
         "MXNET_KVSTORE_TREE_ARRAY_BOUND",

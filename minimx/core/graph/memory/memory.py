@@ -82,7 +82,8 @@ class MemoryPlan:
     blocks: the storage. scratch: the workspaces, in the same arenas behind the blocks.
     workspace: for nodes that need one, its index in `scratch`.
     total: the bytes of all blocks, without workspaces and gaps.
-    match_range: the range that was taken; candidates: the total of each one tried.
+    match_range: the range that was taken; -1: another planner decided. candidates: the
+        total of each one tried.
     colours: the colour of each node, if results of different colours are kept apart.
     steps: every decision in its order.
     examined: each pair of an input and an output that might share a block, and the
@@ -215,14 +216,14 @@ def plan_memory(
     if colours is None and colour_count(settings) > 1:
         colours = coloured(graph, colour_count(settings))
     shades = None if colours is None else [colours[node] for node in graph.nodes]
-    best: StorageSharing | None = None
-    candidates: dict[int, int] = {}
-    for match_range in ranges(settings):
-        sharing = StorageSharing(numbers, match_range, settings.enable_inplace, shades)
-        candidates[match_range] = sharing.total
-        if best is None or sharing.total < best.total:
-            best = sharing
-    assert best is not None
+    tried = [
+        StorageSharing(numbers, match_range, settings.enable_inplace, shades)
+        for match_range in ranges(settings)
+    ]
+    candidates = {sharing.match_range: sharing.total for sharing in tried}
+    best = min(tried, key=lambda sharing: sharing.total)
+    if settings.planner != "sharing":
+        best = provided("policies").planned(settings.planner, best)
     blocks, ends = _laid_out([*zip(best.sizes, best.devices, strict=True)], {})
     workspace, wanted = _workspaces(graph, specs, settings, places, kind)
     scratch, _ = _laid_out(wanted, ends)

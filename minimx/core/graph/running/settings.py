@@ -44,6 +44,7 @@ class Settings:
     #: What the choice of a convolution's algorithm hangs on.
     convolution: tuple[Any, ...] = ()
     gpu_worker_nstreams: int = 1
+    planner: str = "sharing"
 
     @classmethod
     def now(cls) -> Settings:
@@ -77,6 +78,7 @@ KNOBS: dict[str, Any] = {
     "bulk_exec_max_node_train_bwd": "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
     "enable_cuda_graphs": "MXNET_ENABLE_CUDA_GRAPHS",
     "gpu_worker_nstreams": "MXNET_GPU_WORKER_NSTREAMS",
+    "planner": "MINIMX_MEMORY_PLANNER",
 }
 
 _in_force: Settings | None = None

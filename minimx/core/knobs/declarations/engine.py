@@ -42,7 +42,8 @@ KNOBS = (
             "three. Here the engine changes while the program runs: the old one "
             "finishes its work, the new one takes over, and an empty text means the "
             "default. MXNet chooses once per process and stops at an empty text, "
-            "although its page advises one."
+            "although its page advises one. `mx.engine.register` adds a choice: a "
+            "class that picks the next of the ready operations."
         ),
         observable=(
             "`mx.engine.engine_type()`, and the lanes of the engine timeline: the "

@@ -77,7 +77,8 @@ def _pool_type(kind: str, memory: str, device: str) -> Knob:
             "asks the device every time and gives everything back at once. No pool "
             "splits or joins blocks. A change acts at the next request; blocks that "
             "are in use go back to the device when they are released, not to the new "
-            f"pool.{only_in_2}"
+            "pool. `mx.storage.register_pool` adds a policy of your own to the choices."
+            f"{only_in_2}"
         ),
         observable=(
             f"`mx.storage.stats({device})`: hits, driver calls, and rounded "
