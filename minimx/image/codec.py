@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import ArgumentError, DataError, Unavailable
+from minimx.core.files import read_whole
 from minimx.core.kernels import find
 from minimx.core.knobs import knobs
 
@@ -135,13 +136,7 @@ def _no_image(content: Any, why: str) -> DataError:
 
 def read(filename: str | os.PathLike[str]) -> bytes:
     """The bytes of a file. Raises DataError where there is none."""
-    try:
-        with open(filename, "rb") as file:
-            return file.read()
-    except OSError as reason:
-        raise DataError(
-            f"cannot read the image {os.fspath(filename)!r}: {reason.strerror}."
-        ) from reason
+    return read_whole(filename, "image.read")
 
 
 def encode(image: Any, form: str = ".jpg", quality: int = 95) -> bytes:

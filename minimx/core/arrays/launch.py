@@ -34,6 +34,7 @@ from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
 from minimx.core.errors import DeviceError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
+from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Op, Plan
 from minimx.core.storage import pool_for
 
@@ -96,13 +97,19 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         reads = (chunk,)
 
         def run() -> None:
-            kernel(a.view(), out.view())
+            try:
+                kernel(a.view(), out.view())
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904 (it has its cause)
 
     else:
         reads = (chunk, b.chunk)
 
         def run() -> None:
-            kernel(a.view(), b.view(), out.view())
+            try:
+                kernel(a.view(), b.view(), out.view())
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904
 
     if watching is not None:
         run = watching(op, inputs, (out,), run)
@@ -196,7 +203,10 @@ def _push(
     else:
 
         def run() -> None:
-            kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
+            try:
+                kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904
 
     if watching is not None:
         run = watching(op, inputs, outs, run)
@@ -246,6 +256,8 @@ def _with_extras(
                 kernel(*arrays, stream.generator)
             else:
                 kernel(*arrays)
+        except Exception as reason:
+            raise explained(plan.op, reason)  # noqa: B904
         finally:
             if scratch is not None:
                 scratch.free()
