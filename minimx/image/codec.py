@@ -24,6 +24,9 @@ from minimx.core.knobs import knobs
 
 #: No image has more pixels; a larger claim is a mistake or a trap.
 MOST_PIXELS = 1 << 28
+#: So many times as long is what deflate, in PNG, unpacks at most; more is a trap that
+#: takes seconds to fall into.
+MOST_RATIO = 1032
 GREY, COLOUR, UNCHANGED = 0, 1, -1
 #: What `resize` understands: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos.
 WAYS = range(5)
@@ -83,6 +86,10 @@ def decode(
     -1 and the file has that). Raises DataError for what is no image.
     """
     content = np.frombuffer(buf, np.uint8)
+    if bytes(content[:8]) == b"\x89PNG\r\n\x1a\n" and content.size > 24:
+        width, height = np.frombuffer(content[16:24].tobytes(), ">u4").tolist()
+        if width * height * int(content[24]) > MOST_RATIO * 8 * content.size:
+            raise _no_image(content, f"for {width}×{height} pixels they are too few")
     cv2 = opencv()
     image = (
         _with_pillow(content, flag) if cv2 is None else _with_opencv(cv2, content, flag)

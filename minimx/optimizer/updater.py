@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -120,19 +119,18 @@ class Updater:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         return serialize.dumps({_HEADER: nd.array(text, dtype=np.uint8), **arrays})
 
-    def set_states(
-        self, states: bytes, weights: Mapping[Any, NDArray | None] | None = None
-    ) -> None:
+    def set_states(self, states: bytes, weights: Any = None) -> None:
         """Take over what `get_states` gave.
 
-        weights: those that may have states, as far as they exist; without them, states
-        are compared with their weight at its first update. Raises DataError for states
-        that are damaged or of another kind; then nothing has changed.
+        weights: by index those that may have states, or None for what has no values
+        yet; without, states are compared with their weight at its first update.
+        Raises DataError for states that are damaged or of another kind; then nothing
+        has changed.
         """
-        arrays = serialize.loads(states, "the stored optimizer states")
+        arrays: Any = serialize.loads(states, "the stored optimizer states")
         restored: dict[Any, Any] = {}
         try:
-            header = json.loads(arrays.pop(_HEADER).asnumpy().tobytes())  # type: ignore[call-overload]
+            header = json.loads(arrays.pop(_HEADER).asnumpy().tobytes())
             found = {_key(i): _unflatten(tree, arrays) for i, tree in header["states"]}
             if arrays or len(found) != len(header["states"]):
                 raise ValueError("arrays are left over, or a weight comes twice")
@@ -140,9 +138,9 @@ class Updater:
             if about is not None:
                 _check_same(self.optimizer, about)
                 restored = _progress(self.optimizer, about)
-            for index in found if weights is not None else ():
+            for index, state in found.items() if weights is not None else ():
                 if weights[index] is not None:
-                    self._check_fits(index, found[index], weights[index])
+                    self._check_fits(index, state, weights[index])
         except _DAMAGED as reason:
             if isinstance(reason, DataError):
                 raise

@@ -130,7 +130,8 @@ def _pairs(events: Sequence[Event]) -> Iterator[str]:
     """What begins on a row ends there in turn; what is asynchronous ends once."""
     open_: dict[str, list[str]] = defaultdict(list)
     flying: dict[tuple[Any, ...], int] = defaultdict(int)
-    for event in sorted(events, key=lambda e: e.get("ts", 0)):
+    timed = [event for event in events if event["ph"] != "M"]
+    for event in sorted(timed, key=lambda e: e["ts"]):
         phase, name = event["ph"], event.get("name")
         if phase == "B":
             open_[_row(event)].append(str(name))

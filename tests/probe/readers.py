@@ -16,7 +16,7 @@ import time
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class Reader:
 
     files: dict[str, bytes]
     read: Callable[[Path], Any]
-    damage: dict[str, Mutate] = field(default_factory=dict)
+    damage: Mapping[str, Mutate] = field(default_factory=dict)
 
 
 def _saved(save: Callable[[str], Any]) -> bytes:
@@ -236,6 +236,10 @@ def _block(name: str) -> Reader:
     return Reader(files, read, {"net-symbol.json": json_changed})
 
 
+def _look(batch: Any) -> None:
+    batch.data[0].asnumpy()
+
+
 def _records() -> Reader:
     import tempfile
 
@@ -254,7 +258,7 @@ def _records() -> Reader:
         reader = mx.recordio.MXIndexedRecordIO(folder / "x.idx", folder / "x.rec", "r")
         try:
             for key in reader.keys:
-                mx.recordio.unpack_img(reader.read_idx(key))
+                mx.recordio.unpack_img(reader.read_idx(key) or b"")
         finally:
             reader.close()
         images = mx.io.ImageRecordIter(
@@ -264,7 +268,7 @@ def _records() -> Reader:
             label_width=2,
         )
         for batch in images:
-            batch.data[0].asnumpy()
+            _look(batch)
 
     return Reader(files, read)
 
@@ -328,19 +332,19 @@ def _texts() -> dict[str, Reader]:
         for batch in mx.io.CSVIter(
             data_csv=str(folder / "x.csv"), data_shape=(3,), batch_size=2
         ):
-            batch.data[0].asnumpy()
+            _look(batch)
 
     def svm(folder: Path) -> None:
         for batch in mx.io.LibSVMIter(
             data_libsvm=str(folder / "x.svm"), data_shape=(5,), batch_size=2
         ):
-            batch.data[0].asnumpy()
+            _look(batch)
 
     def idx(folder: Path) -> None:
         for batch in mx.io.MNISTIter(
             str(folder / "images"), str(folder / "labels"), batch_size=2
         ):
-            batch.data[0].asnumpy()
+            _look(batch)
 
     def vectors(folder: Path) -> None:
         mx.contrib.text.embedding.CustomEmbedding(

@@ -14,10 +14,10 @@ from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
-from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError, DataError
 from minimx.core.files import read_whole
 from minimx.nd import array, zeros
+from minimx.tools.catalogue import Catalogue
 
 
 class UnusableFile(DataError, AssertionError):

@@ -34,7 +34,6 @@ from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
 from minimx.core.errors import DeviceError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
-from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Op, Plan
 from minimx.core.storage import pool_for
 
@@ -97,19 +96,13 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         reads = (chunk,)
 
         def run() -> None:
-            try:
-                kernel(a.view(), out.view())
-            except Exception as reason:
-                raise explained(op, reason)  # noqa: B904 (it has its cause)
+            kernel(a.view(), out.view())
 
     else:
         reads = (chunk, b.chunk)
 
         def run() -> None:
-            try:
-                kernel(a.view(), b.view(), out.view())
-            except Exception as reason:
-                raise explained(op, reason)  # noqa: B904
+            kernel(a.view(), b.view(), out.view())
 
     if watching is not None:
         run = watching(op, inputs, (out,), run)
@@ -203,10 +196,7 @@ def _push(
     else:
 
         def run() -> None:
-            try:
-                kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
-            except Exception as reason:
-                raise explained(op, reason)  # noqa: B904
+            kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
 
     if watching is not None:
         run = watching(op, inputs, outs, run)
@@ -256,8 +246,6 @@ def _with_extras(
                 kernel(*arrays, stream.generator)
             else:
                 kernel(*arrays)
-        except Exception as reason:
-            raise explained(plan.op, reason)  # noqa: B904
         finally:
             if scratch is not None:
                 scratch.free()

@@ -36,19 +36,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from minimx.core.device import cpu
 from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import NAMES, DType
 from minimx.core.errors import MXNetError, OperatorError, did_you_mean
-from minimx.core.events import owner
 from minimx.core.ops.casting import USUAL, Casting
 from minimx.core.ops.checks import check_sizes
 from minimx.core.ops.devices import as_multiplied
-from minimx.core.ops.failing import explained
+from minimx.core.ops.failing import explained, kernel_of
 from minimx.core.ops.settings import FrozenSettings, converted, exact
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens
-from minimx.core.storage import pool_for
 
 Kernel = Callable[..., None]
 # A value is whatever an interpreter computes with: an NDArray, or a Symbol. Both
@@ -350,7 +347,7 @@ class Plan:
     dry_run: ClassVar[bool] = False
 
     __slots__ = (
-        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "op", "outs",
+        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs",
         "plain", "eager", "workspace",
     )  # fmt: skip
 
@@ -361,19 +358,17 @@ class Plan:
         if self.eager is not None:
             self.plain = False
             return
-        self.op = op
         self.name = op.name
         try:
             inferred = op.infer(*specs)
             self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
             check_sizes(op.name, self.outs)
             self.workspace = op.scratch(*specs)
-            cost = op.cost(*specs)
+            self.cost = op.cost(*specs).computed_in(*specs, *self.outs)
         except Exception as reason:
             raise explained(op, reason)  # noqa: B904 (it has its cause)
         self._compute: Callable[[], Any] = partial(op.compute, *specs)
         self.needs_rng = op.needs_rng
-        self.cost = cost.computed_in(*specs, *self.outs)
         if op.multiplies and op.kind == "gpu":
             self.cost, self._compute = as_multiplied(
                 specs[0].dtype, self.cost, self._compute, len(specs)
@@ -403,21 +398,10 @@ class Plan:
             return self.on_cuda
         if name != "kernel":
             raise AttributeError(name)
-        self.kernel = kernel = _nothing if Plan.dry_run else self._made_kernel()
+        self.kernel = kernel = (
+            _nothing if Plan.dry_run else kernel_of(self._compute, self.outs)
+        )
         return kernel
-
-    def _made_kernel(self) -> Kernel:
-        """The kernel, after the host's pool has room for what it will write.
-
-        Tables that some kernels make grow with their outputs.
-        """
-        try:
-            nbytes = sum([spec.nbytes for spec in self.outs])
-            pool_for(cpu()).expect(nbytes, owner(self.name))
-            made: Kernel = self._compute()
-            return made
-        except Exception as reason:
-            raise explained(self.op, reason)  # noqa: B904 (it has its cause)
 
 
 def _nothing(*arrays: Any) -> None:

@@ -17,9 +17,8 @@ import numpy as np
 from minimx.core.errors import OperatorError, did_you_mean
 
 #: What converting a value may raise; text from a file may exhaust Python's parser.
-_UNFIT = (
-    *(TypeError, ValueError, SyntaxError, ArithmeticError, RecursionError, MemoryError),
-)
+_BAD = (TypeError, ValueError, SyntaxError, ArithmeticError, RuntimeError, MemoryError)
+_KINDS: dict[str, Any] = {"str": (str, type, np.dtype), "tuple": tuple}
 #: Settings that say of how many arrays or layers an operator consists, and how many
 #: one call may have: for each there are names, shapes and a launch in Python.
 COUNTS = ("num_weights", "num_arrays", "num_tensors", "num_outputs", "num_layers")
@@ -54,7 +53,7 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
     try:
         found = _converted(value, wanted)
         hash(found)  # operators are found by their settings
-    except _UNFIT:
+    except _BAD:
         raise OperatorError(
             f"{op}: {name}={shown(value)} is not a value of type {wanted}."
         ) from None
@@ -66,17 +65,15 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
 
 
 def _converted(value: Any, wanted: str) -> Any:
-    """The value as one of the wanted type; raises one of `_UNFIT`."""
+    """The value as one of the wanted type; raises one of `_BAD`."""
     if isinstance(value, str) and wanted.startswith("bool"):
         value = value.capitalize()  # files of MXNet have `true` as well as `True`
     if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
         value = ast.literal_eval(value)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         value = _as_tuple(value)
-    if isinstance(value, np.generic):
-        value = value.item()
     if value is None and ("None" in wanted or wanted == "Any"):
         return None
     if wanted.startswith("float"):
@@ -84,15 +81,14 @@ def _converted(value: Any, wanted: str) -> Any:
     _check_whole(value)
     if wanted.startswith("bool"):
         return bool(value)
-    if wanted in ("int", "int | None") or (
-        wanted.startswith("int") and not isinstance(value, tuple)
-    ):
+    if wanted.startswith("int"):
         return operator.index(value)
     if wanted.startswith("Shape"):
         items = value if isinstance(value, tuple) else (value,)
         return tuple(operator.index(item) for item in items)
-    if wanted.startswith("str") and not isinstance(value, (str, type, np.dtype)):
-        raise TypeError
+    for word, kinds in _KINDS.items():
+        if wanted.startswith(word) and not isinstance(value, kinds):
+            raise TypeError
     return value
 
 

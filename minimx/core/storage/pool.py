@@ -200,8 +200,7 @@ class Pool:
     def expect(self, nbytes: int, owner: Owner) -> None:
         """Raise `OutOfMemory` for more than an empty device could serve."""
         if nbytes > self.driver.total_bytes:
-            with self._locked():
-                raise self._refused(nbytes, nbytes, owner)
+            self.alloc(nbytes, owner)  # raises
 
     def alloc_from(self, fetch: Callable[[], Region], owner: Owner) -> Block:
         """A block of what the driver fetches in another way, as from another process.
@@ -342,14 +341,10 @@ class Pool:
         try:
             return self.driver.alloc(size)
         except DeviceFull:
-            raise self._refused(nbytes, size, owner) from None
-
-    def _refused(self, nbytes: int, size: int, owner: Owner) -> Exception:
-        self._record("oom", nbytes, size, owner)
-        error: Exception = provided("memory reports").out_of_memory(
-            self.driver, self.policy, nbytes, size, owner, self._in_use()
-        )
-        return error
+            self._record("oom", nbytes, size, owner)
+            raise provided("memory reports").out_of_memory(
+                self.driver, self.policy, nbytes, size, owner, self._in_use()
+            ) from None
 
     def _drain_pending(self) -> None:
         """Put pending frees into the free lists, in order, or back to the device."""
