@@ -83,6 +83,27 @@ def _with_statements(file: str) -> dict[int, range]:
     return found
 
 
+@functools.cache
+def _sheltered(file: str) -> set[int]:
+    """The lines below a comment "No interrupt can come between here …", in its block.
+
+    They call nothing after which Python handles signals; a trace function is called all
+    the same.
+    """
+    found: set[int] = set()
+    indent = None
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    for number, text in enumerate(lines, start=1):
+        inner = len(text) - len(text.lstrip())
+        if indent is not None and inner < indent:
+            indent = None
+        if "# No interrupt can come" in text:
+            indent = inner
+        if indent is not None:
+            found.add(number)
+    return found
+
+
 def traced(run: Callable[[], Any], at: int = -1) -> int:
     """Run with SIGINT at the line of minimx with this number; how many lines ran."""
     count = 0
@@ -96,7 +117,7 @@ def traced(run: Callable[[], Any], at: int = -1) -> int:
         def line(frame: Any, event: str, _: Any) -> Any:
             nonlocal count, last
             before, last = last, frame.f_lineno
-            leaves = before in ends.get(last, ())
+            leaves = before in ends.get(last, ()) or last in _sheltered(name)
             if event == "line" and not leaves:
                 count += 1
                 if count == at:

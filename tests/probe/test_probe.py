@@ -45,7 +45,7 @@ def test_what_is_interrupted_would_be_seen() -> None:
     loop = interrupts.Loop(hybrid=False)
     loop.net[0].weight.data()[:] = 3
     loop.check()
-    loop.net.add(gluon.nn.Lambda("tanh"))
+    loop.net.add(gluon.nn.HybridLambda("tanh"))
     with pytest.raises(AssertionError, match="wrong prediction"):
         loop.check()
 
