@@ -21,8 +21,8 @@ import numpy as np
 
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
-from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError, ShapeError
+from minimx.tools.catalogue import Catalogue
 
 
 class InitDesc(str):

@@ -61,8 +61,8 @@ def resolve(dtype: Any) -> DType:
     found: DType | None
     try:
         found = np.dtype(dtype)
-    except TypeError:
-        found = None
+    except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError):
+        found = None  # NumPy reads text as the source of a type
     if found is not None and found in SUPPORTED:
         return found
     hint = did_you_mean(str(dtype), NAMES)

@@ -11,6 +11,8 @@ A message has three parts: what was asked for, what is true, and what to try.
     ├─ OutOfMemory              a device has no room for a request (MemoryError)
     ├─ MemoryLeak               memory that should have come back is still in use
     ├─ OperatorError            an operator was called with wrong or missing settings
+    │  ├─ ElementError          …or asked for an element that is not there (IndexError)
+    │  └─ OperandError          …or for what its inputs cannot be used for (TypeError)
     ├─ ArgumentError            a Python argument that cannot be used (ValueError)
     │  └─ MissingArgument       …because it is not there (TypeError, as in Python)
     ├─ NotImplementedForSymbol  a symbol was asked for what only arrays have (TypeError)
@@ -72,6 +74,14 @@ class MemoryLeak(MXNetError):
 
 class OperatorError(MXNetError, ValueError):
     """An operator was called with wrong, missing or unknown settings."""
+
+
+class ElementError(OperatorError, IndexError):
+    """An operator was asked for an element that an array does not have."""
+
+
+class OperandError(OperatorError, TypeError):
+    """An operator was given settings or inputs of a kind that it cannot use."""
 
 
 class ArgumentError(MXNetError, ValueError):

@@ -17,6 +17,18 @@ from typing import Any
 from minimx.core.errors import DataError
 
 
+def read_whole(path: Any, caller: str, most: int = -1) -> bytes:
+    """The bytes of a file, or its first few; DataError, naming the caller, for none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except (OSError, ValueError, MemoryError) as reason:  # a name with a zero byte
+        raise DataError(
+            f"{caller}: cannot read {str(path)!r}: "
+            f"{getattr(reason, 'strerror', '') or reason or 'out of memory'}."
+        ) from reason
+
+
 def write_whole(path: str | os.PathLike[str], content: Any, caller: str) -> None:
     """Put bytes into a file; what was there stays as it is until all are written.
 

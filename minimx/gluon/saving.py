@@ -8,16 +8,16 @@ blocks were made before it, still finds its values. The form is MXNet's.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minimx.core.errors import DataError
-from minimx.core.files import write_whole
+from minimx.core.files import read_whole, write_whole
 
 if TYPE_CHECKING:
     from minimx.gluon.block import Block
 
 Part = dict[str, Any]
+_DAMAGED = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def save(block: Block, prefix: str) -> None:
@@ -28,14 +28,32 @@ def save(block: Block, prefix: str) -> None:
 
 
 def load(block: Block, prefix: str) -> None:
-    """Take over the names of parts, whether they are hybridized, and the values."""
-    path = Path(f"{prefix}-model.json")
+    """Take over the names of parts, whether they are hybridized, and the values.
+
+    Raises DataError for files that are missing, damaged or of another block; then the
+    block is as it was.
+    """
+    path = f"{prefix}-model.json"
+    content = read_whole(path, "Block.load")
+    planned: list[tuple[Block, dict[str, Block], bool]] = []
     try:
-        stored = json.loads(path.read_text())
-    except (OSError, ValueError) as reason:
-        raise DataError(f"Block.load: cannot read {str(path)!r}: {reason}") from reason
-    _restore(block, [0], stored)
-    block.load_parameters(f"{prefix}-model.params")
+        _plan(block, [0], json.loads(content), planned)
+    except _DAMAGED as reason:
+        if isinstance(reason, DataError):
+            raise
+        raise DataError(f"Block.load: {path!r} is damaged: {reason!r}.") from reason
+    before = [(part, part._children) for part, _, _ in planned]
+    try:
+        for part, children, _ in planned:
+            part._children = children
+        block.load_parameters(f"{prefix}-model.params")
+    except BaseException:
+        for part, children in before:
+            part._children = children
+        raise
+    for part, _, hybridized in planned:
+        if hybridized:
+            part.hybridize()
 
 
 def _key(block: Block, count: list[int]) -> str:
@@ -58,7 +76,8 @@ def _structure(block: Block, count: list[int]) -> Part:
     return {key: part}
 
 
-def _restore(block: Block, count: list[int], stored: Part) -> None:
+def _plan(block: Block, count: list[int], stored: Part, planned: list[Any]) -> None:
+    """Add the block's parts by the names in the file, those inside them first."""
     key = _key(block, count)
     if key not in stored:
         known = ", ".join(name for name, part in stored.items() if type(part) is dict)
@@ -69,13 +88,14 @@ def _restore(block: Block, count: list[int], stored: Part) -> None:
     part = stored[key]
     for child in block._children.values():
         count[0] += 1
-        _restore(child, count, part)
-    if len(block._children) != len(part["children"]):
+        _plan(child, count, part, planned)
+    places = list(part["children"].values())
+    if len(block._children) != len(places):
         raise DataError(
             f"Block.load: {type(block).__name__} has {len(block._children)} parts, the "
-            f"file has {len(part['children'])}."
+            f"file has {len(places)}."
         )
-    places = part["children"].values()
-    block._children = dict(zip(places, block._children.values(), strict=True))
-    if part["hybridized"] or part.get("active"):
-        block.hybridize()
+    children = dict(zip(places, block._children.values(), strict=True))
+    if len(children) != len(places) or not all(type(name) is str for name in places):
+        raise ValueError(f"{places!r:.60} are no names of parts")
+    planned.append((block, children, bool(part["hybridized"] or part.get("active"))))

@@ -27,9 +27,9 @@ import numpy as np
 from minimx import optimizer as opt
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
-from minimx.core.errors import ArgumentError, DataError, MXNetError
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.events import attributed
-from minimx.core.files import write_whole
+from minimx.core.files import read_whole, write_whole
 from minimx.gluon.loss_scaling import overflowed
 from minimx.gluon.parameter import Parameter
 from minimx.gluon.parameter.dictionary import ParameterDict
@@ -427,18 +427,14 @@ class Trainer:
     def load_states(self, fname: str | os.PathLike[str]) -> None:
         """Go on where `save_states` was called; the devices may be others.
 
-        Raises DataError for a file that cannot be read.
+        Raises DataError for a file that cannot be read, is damaged, or holds states of
+        other parameters or of another optimizer; then nothing has changed.
         """
-        try:
-            with open(fname, "rb") as file:
-                content = file.read()
-        except OSError as reason:
-            raise DataError(
-                f"load_states: cannot read {str(fname)!r}: {reason.strerror}."
-            ) from reason
+        content = read_whole(fname, "load_states")
         self._prepare()
+        weights = {i: p._data and p._arrays()[0] for i, p in enumerate(self._params)}
         for updater in self._stateful_updaters() or [opt.get_updater(self._optimizer)]:
-            updater.set_states(content)
+            updater.set_states(content, weights)
         self._optimizer._share_counts(len(self._devices))
 
 

@@ -8,7 +8,6 @@ which. `symbol/control.py` makes such nodes.
 
 from __future__ import annotations
 
-from ast import literal_eval
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from minimx.core.graph.running.run import evaluate
 from minimx.core.graph.values.infer import Inference, infer
 from minimx.core.graph.values.ir import Entry, Graph
 from minimx.core.ops.registry import Op, register
-from minimx.core.ops.settings import IMPLICIT_SETTINGS
+from minimx.core.ops.settings import IMPLICIT_SETTINGS, MOST, to_type
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Opens, merge
 from minimx.nd import control
@@ -179,8 +178,7 @@ class Control(Op):
         remarks = {}
         for word, text in attrs.items():
             if word in names and word not in IMPLICIT_SETTINGS:
-                value = literal_eval(text)
-                settings[word] = tuple(value) if isinstance(value, list) else value
+                settings[word] = to_type(cls.name, word, text, names[word].type)
             elif word != "num_args":
                 remarks[word] = text
         made = cls(*graphs, **settings)
@@ -188,9 +186,24 @@ class Control(Op):
         return made, remarks
 
     def check(self) -> None:
-        """Raise OperatorError if the wiring does not fit the bodies."""
+        """Raise OperatorError if the settings do not fit the bodies."""
+        facts: dict[str, Any] = self.settings
+        states = facts.get("in_state_locs", facts.get("func_var_locs", ()))
+        outs = {len(body.outputs) for body in self.bodies[1:] or self.bodies}
+        data = facts.get("num_out_data", self.visible)
+        if outs != {self.visible} or data < 0 or data + len(states) != self.visible:
+            raise OperatorError(
+                f"{self.name}: its bodies have {outs} outputs; {self.visible} are "
+                f"stated, of which {data} are stacked or chosen, and {len(states)} "
+                "states."
+            )
+        places = range(len(facts.get("func_input_locs", ())))
+        if not set(facts.get("func_var_locs", ())) <= set(places):
+            raise OperatorError(f"{self.name}: func_var_locs is {states}.")
         for body, wires in zip(self.bodies, self.wiring, strict=True):
-            if len(wires) != len(body.variables) or min(wires, default=0) < 0:
+            if len(wires) != len(body.variables) or not all(
+                type(i) is int and 0 <= i < MOST for i in wires
+            ):
                 raise OperatorError(
                     f"{self.name}: a body has {len(body.variables)} variables, and "
                     f"{list(wires)} says where they come from."

@@ -18,11 +18,15 @@ from typing import Any
 import numpy as np
 
 from minimx.core.errors import ArgumentError, DataError, Unavailable
+from minimx.core.files import read_whole
 from minimx.core.kernels import find
 from minimx.core.knobs import knobs
 
 #: No image has more pixels; a larger claim is a mistake or a trap.
 MOST_PIXELS = 1 << 28
+#: So many times as long is what deflate, in PNG, unpacks at most; more is a trap that
+#: takes seconds to fall into.
+MOST_RATIO = 1032
 GREY, COLOUR, UNCHANGED = 0, 1, -1
 #: What `resize` understands: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos.
 WAYS = range(5)
@@ -82,6 +86,10 @@ def decode(
     -1 and the file has that). Raises DataError for what is no image.
     """
     content = np.frombuffer(buf, np.uint8)
+    if bytes(content[:8]) == b"\x89PNG\r\n\x1a\n" and content.size > 24:
+        width, height = np.frombuffer(content[16:24].tobytes(), ">u4").tolist()
+        if width * height * int(content[24]) > MOST_RATIO * 8 * content.size:
+            raise _no_image(content, f"for {width}×{height} pixels they are too few")
     cv2 = opencv()
     image = (
         _with_pillow(content, flag) if cv2 is None else _with_opencv(cv2, content, flag)
@@ -135,13 +143,7 @@ def _no_image(content: Any, why: str) -> DataError:
 
 def read(filename: str | os.PathLike[str]) -> bytes:
     """The bytes of a file. Raises DataError where there is none."""
-    try:
-        with open(filename, "rb") as file:
-            return file.read()
-    except OSError as reason:
-        raise DataError(
-            f"cannot read the image {os.fspath(filename)!r}: {reason.strerror}."
-        ) from reason
+    return read_whole(filename, "image.read")
 
 
 def encode(image: Any, form: str = ".jpg", quality: int = 95) -> bytes:

@@ -17,7 +17,8 @@ import numpy as np
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.creation import array
 from minimx.core.device import cpu
-from minimx.core.errors import DataError, did_you_mean
+from minimx.core.errors import did_you_mean
+from minimx.core.files import read_whole
 from minimx.core.shapes import Shape
 from minimx.io.batches import DataBatch, DataDesc, HoldingIter
 from minimx.io.rounds import Batch, Rounds
@@ -134,11 +135,6 @@ def content_of(place: str | os.PathLike[str]) -> bytes:
     """The bytes of all files that a setting names. Raises DataError."""
     parts = []
     for path in files_at(place):
-        try:
-            content = path.read_bytes()
-        except OSError as reason:
-            raise DataError(
-                f"cannot read {str(path)!r}: {reason.strerror}."
-            ) from reason
+        content = read_whole(path, "io")
         parts.append(content if content.endswith(b"\n") else content + b"\n")
     return b"".join(parts)

@@ -25,9 +25,9 @@ import minimx.nd as nd
 from minimx.core import autograd, engine
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu
-from minimx.core.errors import ArgumentError, DataError, DTypeError, ShapeError
+from minimx.core.errors import ArgumentError, DTypeError, ShapeError
 from minimx.core.events import attributed
-from minimx.core.files import write_whole
+from minimx.core.files import read_whole, write_whole
 from minimx.core.knobs import knobs
 from minimx.kvstore.base import OneWorkerStore, known_capability
 from minimx.kvstore.bucketing import Gradient, in_buckets, pack, parts_of, unpack
@@ -361,14 +361,8 @@ class KVStore(OneWorkerStore):
 
     def load_optimizer_states(self, fname: str | os.PathLike[str]) -> None:
         """Go on where `save_optimizer_states` was called."""
-        try:
-            with open(fname, "rb") as file:
-                content = file.read()
-        except OSError as reason:
-            raise DataError(
-                f"load_optimizer_states: cannot read {str(fname)!r}: {reason.strerror}."
-            ) from reason
-        self._remembering().set_states(content)
+        content = read_whole(fname, "load_optimizer_states")
+        self._remembering().set_states(content, self._stored)
 
     # -- checks -----------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy
 
 from minimx.core.arrays.array import NDArray
-from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError, ShapeError
+from minimx.tools.catalogue import Catalogue
 
 
 def _as_list(values: Any) -> list[Any]:

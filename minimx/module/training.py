@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from minimx import nd
 from minimx.core.arrays.array import NDArray
-from minimx.core.errors import ArgumentError, DataError
-from minimx.core.files import write_whole
+from minimx.core.errors import ArgumentError
+from minimx.core.files import read_whole, write_whole
 from minimx.kvstore.bucketing import Gradient
 from minimx.kvstore.choice import choose
 from minimx.optimizer import Optimizer, Updater, get_updater
@@ -144,10 +143,4 @@ class Training:
         if self.updater is None:
             self.store.load_optimizer_states(fname)
             return
-        try:
-            content = Path(fname).read_bytes()
-        except OSError as reason:
-            raise DataError(
-                f"load_optimizer_states: cannot read {fname!r}: {reason.strerror}."
-            ) from reason
-        self.updater.set_states(content)
+        self.updater.set_states(read_whole(fname, "load_optimizer_states"))

@@ -36,7 +36,7 @@ from minimx.core.arrays.creation import array as make_array
 from minimx.core.device import cpu
 from minimx.core.dtypes import DType, code_of, resolve
 from minimx.core.errors import ArgumentError, DataError, DTypeError
-from minimx.core.files import write_whole
+from minimx.core.files import read_whole, write_whole
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, SparseSpec, spec_of
 from minimx.core.shapes import Shape
 from minimx.nd.sparse.array import BaseSparseNDArray, from_parts, outside
@@ -68,14 +68,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 def load(fname: str | os.PathLike[str]) -> Arrays:
     """Read the arrays of a file: a dict if it stores names, else a list."""
-    try:
-        with open(fname, "rb") as file:
-            content = file.read()
-    except OSError as reason:
-        raise DataError(
-            f"nd.load: cannot read {str(fname)!r}: {reason.strerror or reason}."
-        ) from reason
-    return loads(content, repr(str(fname)))
+    return loads(read_whole(fname, "nd.load"), repr(str(fname)))
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> Arrays:

@@ -6,6 +6,7 @@ The element type is float32 unless it is given, or an array is given that has on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
@@ -16,8 +17,11 @@ from minimx.core.arrays.transfer import from_numpy_copy
 from minimx.core.device import Device, DeviceLike, as_device, current_device
 from minimx.core.dtypes import SUPPORTED, DType, numbers, resolve
 from minimx.core.errors import ArgumentError, DTypeError, OperatorError, Unavailable
+from minimx.core.events import owner
 from minimx.core.ops.registry import lookup
+from minimx.core.ops.settings import shown, to_type
 from minimx.core.ops.spec import Spec
+from minimx.core.storage import pool_for
 from minimx.nd.signatures import functions
 from minimx.np.arithmetic import store
 from minimx.np.calling.promotion import is_number
@@ -32,10 +36,16 @@ def _place(ctx: Where, device: Where = None) -> Device:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    found = (int(shape),) if not hasattr(shape, "__len__") else tuple(map(int, shape))
-    if any(n < 0 for n in found):
-        raise ArgumentError(f"shape {found}: an axis cannot have a negative length.")
-    return found
+    try:
+        several = hasattr(shape, "__len__") and not isinstance(shape, str)
+        found = tuple(map(int, shape)) if several else (int(shape),)
+        if not any(n < 0 for n in found):
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(
+        f"shape {shown(shape)}: give lengths of axes, none of them negative."
+    )
 
 
 def _c_order(order: str) -> None:
@@ -148,8 +158,21 @@ def _by_numpy(
     name: str, dtype: Any, ctx: Where, device: Where, **settings: Any
 ) -> ndarray:
     """A copy of what NumPy's function makes."""
-    numbers = getattr(onp, name)(**settings)
+    given = {word: _without_arrays(value) for word, value in settings.items()}
+    try:
+        pool_for(_place(ctx, device)).expect(8 * _SIZES[name](**given), owner(name))
+        numbers = getattr(onp, name)(**given)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as reason:
+        raise ArgumentError(f"np.{name}: {reason}, for {shown(given)}.") from reason
     return array(numbers, checked_dtype(dtype), ctx, device=device)
+
+
+#: How many numbers each of NumPy's functions makes.
+_SIZES: dict[str, Any] = {
+    "logspace": lambda num, **_: num,
+    "tri": lambda N, M, **_: N * (N if M is None else M),
+    "indices": lambda dimensions, **_: len(dimensions) * prod(dimensions),
+}
 
 
 _CONSTANT = """
@@ -223,7 +246,11 @@ def full(
     if dtype is None and isinstance(fill_value, (bool, onp.bool_)):
         dtype = "bool"
     name = checked_dtype(dtype).name
-    settings = {"shape": _shape(shape), "dtype": name, "value": float(fill_value)}
+    settings = {
+        "shape": _shape(shape),
+        "dtype": name,
+        "value": to_type("full", "value", fill_value, "float"),
+    }
     return created("_full", ctx, device, out, **settings)
 
 

@@ -10,11 +10,12 @@ import numpy as onp
 
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
-from minimx.core.errors import ArgumentError, DataError
-from minimx.core.files import write_whole
+from minimx.core.errors import ArgumentError
+from minimx.core.files import read_whole, write_whole
 from minimx.nd import serialize
 from minimx.np.creation import array
 from minimx.np.multiarray import as_np
+from minimx.tools import numpy_files
 
 __all__ = ["load", "save", "savez"]
 
@@ -50,19 +51,17 @@ def savez(file: Path, *args: Any, **kwargs: Any) -> None:
 
 
 def load(file: Path) -> Any:
-    """The arrays of a file: a dict if it stores names, else a list or one array."""
-    try:
-        with open(file, "rb") as opened:
-            head = opened.read(6)
-    except OSError as reason:
-        raise DataError(
-            f"npx.load: cannot read {str(file)!r}: {reason.strerror or reason}."
-        ) from reason
-    if head.startswith(b"PK") or head == b"\x93NUMPY":
-        found: Any = onp.load(file, allow_pickle=False)
+    """The arrays of a file: a dict if it stores names, else a list or one array.
+
+    Raises DataError for a file that cannot be read or is damaged; of a `.npz` file that
+    is packed, also where its arrays would not fit in memory, or where more than 1 GiB
+    of them are over a hundred times as long as the file.
+    """
+    if read_whole(file, "npx.load", 6).startswith((b"PK", b"\x93NUMPY")):
+        found = numpy_files.load(file)
         if isinstance(found, onp.ndarray):
             return array(found, dtype=found.dtype)
-        return {name: array(found[name], dtype=found[name].dtype) for name in found}
+        return {name: array(value, dtype=value.dtype) for name, value in found.items()}
     with np_semantics.Scope(np_shape=True):
         arrays = serialize.load(file)
     if isinstance(arrays, dict):

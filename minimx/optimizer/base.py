@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Protocol
 import minimx.nd as nd
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
-from minimx.core.catalogue import Catalogue
 from minimx.core.dtypes import FLOAT16, resolve
 from minimx.lr_scheduler import LRScheduler
+from minimx.tools.catalogue import Catalogue
 
 Index = int | str
 #: None, an array, or a tuple of states.

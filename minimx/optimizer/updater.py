@@ -9,6 +9,7 @@ entry is a header in JSON. No pickle: reading a file never runs code.
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -24,6 +25,11 @@ from minimx.nd import serialize
 from minimx.optimizer.base import Index, Optimizer, State
 
 _HEADER = "header"
+#: What stored states may come to that are not of ours.
+_DAMAGED = (
+    *(AssertionError, AttributeError, LookupError, TypeError, ValueError),
+    *(ArithmeticError, RecursionError),
+)
 
 
 class Updater:
@@ -77,6 +83,7 @@ class Updater:
                 self.states[index] = self.sync_state_context(
                     self.states[index], weight.context
                 )
+                self._check_fits(index, self.states[index], weight)
             elif checked is None or any(a.chunk.lost for a in _arrays(self, index)):
                 self.states[index] = self.optimizer.create_state_multi_precision(
                     index, weight
@@ -112,28 +119,49 @@ class Updater:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         return serialize.dumps({_HEADER: nd.array(text, dtype=np.uint8), **arrays})
 
-    def set_states(self, states: bytes) -> None:
-        """Take over what `get_states` gave; DataError if it is something else."""
-        arrays = serialize.loads(states, "the stored optimizer states")
+    def set_states(self, states: bytes, weights: Any = None) -> None:
+        """Take over what `get_states` gave.
+
+        weights: by index those that may have states, or None for what has no values
+        yet; without, states are compared with their weight at its first update.
+        Raises DataError for states that are damaged or of another kind; then nothing
+        has changed.
+        """
+        arrays: Any = serialize.loads(states, "the stored optimizer states")
+        restored: dict[Any, Any] = {}
         try:
-            assert isinstance(arrays, dict)
-            header = json.loads(arrays[_HEADER].asnumpy().tobytes())
-            found = {
-                index: _unflatten(tree, arrays) for index, tree in header["states"]
-            }
+            header = json.loads(arrays.pop(_HEADER).asnumpy().tobytes())
+            found = {_key(i): _unflatten(tree, arrays) for i, tree in header["states"]}
+            if arrays or len(found) != len(header["states"]):
+                raise ValueError("arrays are left over, or a weight comes twice")
             about = header.get("optimizer")
             if about is not None:
                 _check_same(self.optimizer, about)
-                _restore(self.optimizer, about)
-        except (AssertionError, KeyError, TypeError, ValueError) as reason:
+                restored = _progress(self.optimizer, about)
+            for index, state in found.items() if weights is not None else ():
+                if weights[index] is not None:
+                    self._check_fits(index, state, weights[index])
+        except _DAMAGED as reason:
             if isinstance(reason, DataError):
                 raise
             raise DataError(
                 "the stored optimizer states are damaged, or not of this kind: "
                 f"{reason!r}. Files are written by Trainer.save_states."
             ) from reason
+        for owner, facts in restored.items():
+            vars(owner).update(facts)
         self.states = found
         self._moved = {}
+
+    def _check_fits(self, index: Index, state: State, weight: Any) -> None:
+        """Compare a stored state with the one that the weight would get."""
+        wanted = self.optimizer.create_state_multi_precision(index, weight)
+        if _form(state) != _form(wanted):
+            raise DataError(
+                f"the stored state of weight {index!r} is {_form(state)}, and "
+                f"{type(self.optimizer).__name__} keeps {_form(wanted)} for it. Were "
+                "the states stored for other parameters, or with other settings?"
+            )
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
@@ -169,12 +197,22 @@ def _flatten(state: State, arrays: dict[str, NDArray]) -> Any:
     return [_flatten(part, arrays) for part in state]
 
 
-def _unflatten(tree: Any, arrays: dict[str, NDArray]) -> State:
+def _unflatten(tree: Any, arrays: Any) -> State:
+    """The state that `_flatten` wrote down; each array is in one state."""
     if tree is None:
         return None
     if isinstance(tree, str):
-        return arrays[tree]
-    return tuple(_unflatten(part, arrays) for part in tree)
+        return arrays.pop(tree)
+    if not isinstance(tree, list):
+        raise TypeError(f"a state is no {type(tree).__name__}")
+    return tuple([_unflatten(part, arrays) for part in tree])
+
+
+def _form(state: State) -> Any:
+    """The shapes and types of a state's arrays: text, None, or a tuple of such."""
+    if isinstance(state, NDArray):
+        return f"{np.dtype(state.dtype).name}{list(state.shape)}"
+    return state if state is None else tuple(map(_form, state))
 
 
 def _describe(optimizer: Optimizer) -> dict[str, Any]:
@@ -218,19 +256,50 @@ def _check_same(optimizer: Optimizer, about: dict[str, Any]) -> None:
         )
 
 
-def _restore(optimizer: Optimizer, about: dict[str, Any]) -> None:
-    counts = {
-        int(device): {index: int(count) for index, count in pairs}
+def _key(value: Any) -> Any:
+    """What a weight is called: a number or a name."""
+    return value if isinstance(value, str) else _number(value, whole=True)
+
+
+def _number(value: Any, whole: bool = False) -> Any:
+    """A number that an optimizer can go on with; whole ones are counts."""
+    fits = type(value) is int or (type(value) is float and not whole)
+    if not fits or not abs(value) < 1 << 53 or (whole and value < 0):
+        raise ValueError(f"{value!r:.60} is no {'count' if whole else 'number'}")
+    return value
+
+
+def _like(known: Any, value: Any) -> Any:
+    """A stored setting of a schedule, if it is of the kind of the one that we have."""
+    if isinstance(known, (list, tuple)):
+        return type(known)([_number(one) for one in value])
+    if isinstance(known, str) and value != known:
+        raise ValueError(f"{value!r:.60} is not {known!r}")
+    same = isinstance(known, (bool, str)) and type(value) is type(known)
+    return value if same else _number(value, whole=type(known) is int and known >= 0)
+
+
+def _progress(optimizer: Optimizer, about: dict[str, Any]) -> dict[Any, Any]:
+    """What `_describe` wrote down, checked: {object: {attribute: value}}."""
+    counts: dict[Any, Any] = {
+        _number(device, whole=True): {
+            _key(index): _number(count, whole=True) for index, count in pairs
+        }
         for device, pairs in about["counts"]
-    }
-    lr, wd = float(about["lr"]), float(about["wd"])
-    num_update, begin = int(about["num_update"]), int(about["begin_num_update"])
-    optimizer.lr, optimizer.wd = lr, wd
-    optimizer.num_update, optimizer.begin_num_update = num_update, begin
-    optimizer._all_index_update_counts = counts or {0: {}}
-    optimizer._set_current_context(next(iter(optimizer._all_index_update_counts)))
-    if optimizer.lr_scheduler is not None:
-        known = _numbers_of(optimizer.lr_scheduler)
-        for name, value in about["scheduler"][1].items():
-            if name in known:
-                setattr(optimizer.lr_scheduler, name, value)
+    } or {0: {}}
+    found: dict[str, Any] = {name: _number(about[name]) for name in ("lr", "wd")}
+    for name in ("num_update", "begin_num_update"):
+        found[name] = _number(about[name], whole=True)
+    found["_all_index_update_counts"] = counts
+    found["_index_update_count"] = next(iter(counts.values()))
+    scheduler = optimizer.lr_scheduler
+    if scheduler is None:
+        return {optimizer: found}
+    known, stored = _numbers_of(scheduler), about["scheduler"][1]
+    if known.keys() != stored.keys():
+        raise ValueError(f"a schedule consists of {', '.join(known)}")
+    facts = {name: _like(known[name], value) for name, value in stored.items()}
+    trial = copy.copy(scheduler)
+    vars(trial).update(facts)
+    _number(float(trial(found["num_update"] + 1)))
+    return {optimizer: found, scheduler: facts}

@@ -71,6 +71,14 @@ def malformed(event: Event) -> str:
     phase = event.get("ph")
     if not isinstance(phase, str) or phase not in PHASES or len(phase) != 1:
         return f"ph={phase!r} is no phase"
+    usual = 0 if phase == "M" else None  # a process is named without a thread
+    for row in ("pid", "tid"):
+        found = event.get(row, usual)
+        if isinstance(found, bool) or not isinstance(found, int | str):
+            return f"{row}={found!r} names no row"
+    for word in ("id", "cat"):
+        if not isinstance(event.get(word), int | float | str | None):
+            return f"{word}={event[word]!r} is neither a number nor text"
     if phase == "M":
         return "" if isinstance(event.get("args"), dict) else "a name without args"
     ts = event.get("ts")
@@ -80,11 +88,6 @@ def malformed(event: Event) -> str:
         return f"dur={event.get('dur')!r} is no duration"
     if not isinstance(event.get("name"), str):
         return f"name={event.get('name')!r} is no text"
-    for row in ("pid", "tid"):
-        if isinstance(event.get(row), bool) or not isinstance(
-            event.get(row), int | str
-        ):
-            return f"{row}={event.get(row)!r} names no row"
     return ""
 
 
@@ -127,7 +130,8 @@ def _pairs(events: Sequence[Event]) -> Iterator[str]:
     """What begins on a row ends there in turn; what is asynchronous ends once."""
     open_: dict[str, list[str]] = defaultdict(list)
     flying: dict[tuple[Any, ...], int] = defaultdict(int)
-    for event in sorted(events, key=lambda e: e.get("ts", 0)):
+    timed = [event for event in events if event["ph"] != "M"]
+    for event in sorted(timed, key=lambda e: e["ts"]):
         phase, name = event["ph"], event.get("name")
         if phase == "B":
             open_[_row(event)].append(str(name))

@@ -46,9 +46,11 @@ class Writer:
                 end = file.tell()
                 file.write(_TAIL)
                 file.truncate()
-        except OSError as trouble:
+        except BaseException as trouble:  # Ctrl-C as well
             self._restore()
-            raise self._refused(trouble) from trouble
+            if isinstance(trouble, OSError):
+                raise self._refused(trouble) from trouble
+            raise
         self._end = end
         self.written += count
         return count

@@ -8,6 +8,7 @@ from typing import Any
 from minimx import attribute
 from minimx.core.dtypes import CODES, resolve
 from minimx.core.errors import ArgumentError, DataError
+from minimx.core.files import read_whole
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.graphs.json import load as parse
 from minimx.symbol.symbol import Symbol
@@ -93,9 +94,10 @@ def load(fname: str) -> Symbol:
     if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
         raise TypeError("load: give the name of a file")
     try:
-        with open(fname, encoding="utf-8") as file:
-            return load_json(file.read())
-    except OSError as reason:
-        raise DataError(f"{fname}: cannot be read: {reason.strerror}.") from None
+        return load_json(read_whole(fname, "symbol.load").decode())
     except UnicodeDecodeError:
         raise DataError(f"{fname}: this is no text, and so no graph.") from None
+    except DataError as reason:
+        if str(fname) in str(reason):
+            raise
+        raise DataError(f"{fname}: {reason}") from None

@@ -12,8 +12,8 @@ table is checked before anybody uses it. All complaints are `DataError`.
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ from numpy.lib import format as npy
 
 from minimx.core.dtypes import POWERS
 from minimx.core.errors import DataError
+from minimx.core.files import write_whole
 from minimx.core.record.tables import (
     ADDED,
     MARK_EVENTS,
@@ -71,15 +72,12 @@ def save(
         "strings": list(strings),
     }
     text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in {"manifest": text, **tables}.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    npy.write_array(member, array, (1, 0), allow_pickle=False)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in {"manifest": text, **tables}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, (1, 0), allow_pickle=False)
+    write_whole(path, content.getbuffer(), "Record.save")
     return path
 
 

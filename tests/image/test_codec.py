@@ -132,5 +132,5 @@ def test_neither_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     with pytest.raises(Unavailable, match=r"pip install 'minimx\[image\]'"):
         codec.pillow()
     assert codec.opencv.__wrapped__() is None
-    with pytest.raises(DataError, match="cannot read the image .*No such file"):
+    with pytest.raises(DataError, match="image.read: cannot read .*No such file"):
         codec.read(tmp_path / "nothing.jpg")

@@ -17,6 +17,7 @@ from typing import Any
 from minimx.commands.bench.fit import Saturation, saturation
 from minimx.commands.bench.machine import differences
 from minimx.core.errors import DataError
+from minimx.core.files import write_whole
 
 FORMAT = "minimx bench 1"
 MAX_BYTES = 1 << 24  # a file of results is a few kilobytes
@@ -104,16 +105,8 @@ def merged(old: Result, new: Result) -> Result:
 
 def save(path: str | os.PathLike[str], result: Result) -> None:
     """Write a result as JSON, whole or not at all."""
-    place = Path(path)
     content = {"format": FORMAT, **asdict(result)}
-    mine = place.with_name(f"{place.name}.{os.getpid()}.part")
-    try:
-        mine.write_text(json.dumps(content, indent=1) + "\n")
-        mine.replace(place)
-    except OSError as reason:
-        raise DataError(f"cannot write {place}: {reason.strerror}.") from reason
-    finally:
-        mine.unlink(missing_ok=True)
+    write_whole(path, (json.dumps(content, indent=1) + "\n").encode(), "bench")
 
 
 def load(path: str | os.PathLike[str]) -> Result:

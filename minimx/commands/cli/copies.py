@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from minimx.core.files import write_whole
+
 LEDGER = ".minimx-course.json"
 
 
@@ -65,7 +67,7 @@ def bring(source: Path, target: Path, fresh: bool = False) -> Done:
     for path in _files(source):
         name = path.relative_to(source).as_posix()
         _bring_one(path, target, name, ledger, done, fresh)
-    (target / LEDGER).write_text(json.dumps(ledger, indent=1), encoding="utf-8")
+    write_whole(target / LEDGER, json.dumps(ledger, indent=1).encode(), "minimx lab")
     return done
 
 

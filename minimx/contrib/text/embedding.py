@@ -14,9 +14,10 @@ from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.contrib.text.vocab import UnusableWords, Vocabulary
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
-from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError, DataError
+from minimx.core.files import read_whole
 from minimx.nd import array, zeros
+from minimx.tools.catalogue import Catalogue
 
 
 class UnusableFile(DataError, AssertionError):
@@ -58,11 +59,9 @@ class _TokenEmbedding(Vocabulary):
         path = Path(pretrained_file_path).expanduser()
         found: dict[str, list[float]] = {}
         try:
-            text = path.read_text(encoding=encoding)
-        except OSError as reason:
-            raise DataError(
-                f"cannot read {str(path)!r}: {reason.strerror}."
-            ) from reason
+            text = read_whole(path, "embedding").decode(encoding)
+        except UnicodeDecodeError as reason:
+            raise DataError(f"{str(path)!r} is no text in {encoding}.") from reason
         for number, line in enumerate(text.splitlines(), start=1):
             where = f"{path.name}, line {number}"
             word, *numbers = line.rstrip().split(elem_delim)

@@ -17,6 +17,7 @@ from minimx.core.dtypes import numbers, resolve
 from minimx.core.errors import DTypeError, OperatorError, ShapeError
 from minimx.core.operators.creation import Full, Ones, Zeros
 from minimx.core.ops.registry import Op, lookup
+from minimx.core.ops.settings import to_type
 from minimx.core.ops.spec import Spec
 
 ShapeLike = int | Sequence[int]
@@ -27,7 +28,7 @@ def _device(ctx: DeviceLike | None, device: DeviceLike | None = None) -> Device:
 
 
 def _shape(shape: ShapeLike) -> tuple[int, ...]:
-    found = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    found: tuple[int, ...] = to_type("shape", "shape", shape, "Shape")
     if any(n < 0 for n in found):
         raise OperatorError(f"shape {found}: the length of an axis cannot be negative.")
     return found
@@ -215,7 +216,8 @@ def full(
     found = _shape(shape)
     if not found:
         shape_to_fill("full", found)
-    return _create(Full, ctx, out, dtype, shape=found, value=float(val))
+    value = to_type("full", "val", val, "float")
+    return _create(Full, ctx, out, dtype, shape=found, value=value)
 
 
 def arange(
@@ -252,10 +254,8 @@ def linspace(
     The result has the shape (num,); endpoint: whether `stop` is its last number. dtype:
     float32 if none is given.
     """
-    numbers = np.linspace(
-        start, stop, num, endpoint=endpoint, dtype=checked_dtype(dtype)
-    )
-    return from_numpy_copy(numbers, _device(ctx), NDArray)
+    settings = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return _create(lookup("_linspace"), ctx, None, dtype, **settings)
 
 
 def eye(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minimx.core.dtypes import is_float
 from minimx.core.errors import DTypeError, ShapeError
+from minimx.core.ops.settings import shown
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
@@ -40,3 +41,13 @@ def expect(op: str, name: str, spec: Spec, wanted: Shape, why: str) -> None:
             f"{op}: {name} is {spec.shape}, but {why} asks for {wanted}. "
             f"Give {name} that shape, or rebuild the layer."
         )
+
+
+def check_sizes(op: str, specs: tuple[Spec, ...]) -> None:
+    """Refuse outputs that cannot be: axes of negative length, bytes beyond 64 bits."""
+    for spec in specs:
+        if min(spec.shape, default=0) < 0 or spec.nbytes >= 1 << 63:
+            raise ShapeError(
+                f"{op}: an output of the shape {shown(spec.shape)} cannot be. Check "
+                "the settings, and the shapes of the inputs."
+            )

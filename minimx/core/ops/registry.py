@@ -40,7 +40,9 @@ from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import NAMES, DType
 from minimx.core.errors import MXNetError, OperatorError, did_you_mean
 from minimx.core.ops.casting import USUAL, Casting
+from minimx.core.ops.checks import check_sizes
 from minimx.core.ops.devices import as_multiplied
+from minimx.core.ops.failing import explained, kernel_of
 from minimx.core.ops.settings import FrozenSettings, converted, exact
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens
@@ -345,8 +347,8 @@ class Plan:
     dry_run: ClassVar[bool] = False
 
     __slots__ = (
-        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs", "plain",
-        "eager", "workspace",
+        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs",
+        "plain", "eager", "workspace",
     )  # fmt: skip
 
     def __init__(self, op: Op, specs: tuple[Spec, ...]) -> None:
@@ -356,13 +358,17 @@ class Plan:
         if self.eager is not None:
             self.plain = False
             return
-        inferred = op.infer(*specs)
         self.name = op.name
-        self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
+        try:
+            inferred = op.infer(*specs)
+            self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
+            check_sizes(op.name, self.outs)
+            self.workspace = op.scratch(*specs)
+            self.cost = op.cost(*specs).computed_in(*specs, *self.outs)
+        except Exception as reason:
+            raise explained(op, reason)  # noqa: B904 (it has its cause)
         self._compute: Callable[[], Any] = partial(op.compute, *specs)
-        self.workspace = op.scratch(*specs)
         self.needs_rng = op.needs_rng
-        self.cost = op.cost(*specs).computed_in(*specs, *self.outs)
         if op.multiplies and op.kind == "gpu":
             self.cost, self._compute = as_multiplied(
                 specs[0].dtype, self.cost, self._compute, len(specs)
@@ -392,7 +398,9 @@ class Plan:
             return self.on_cuda
         if name != "kernel":
             raise AttributeError(name)
-        self.kernel = kernel = _nothing if Plan.dry_run else self._compute()
+        self.kernel = kernel = (
+            _nothing if Plan.dry_run else kernel_of(self._compute, self.outs)
+        )
         return kernel
 
 

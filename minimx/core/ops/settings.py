@@ -16,6 +16,14 @@ import numpy as np
 
 from minimx.core.errors import OperatorError, did_you_mean
 
+#: What converting a value may raise; text from a file may exhaust Python's parser.
+_BAD = (TypeError, ValueError, SyntaxError, ArithmeticError, RuntimeError, MemoryError)
+_KINDS: dict[str, Any] = {"str": (str, type, np.dtype), "tuple": tuple}
+#: Settings that say of how many arrays or layers an operator consists, and how many
+#: one call may have: for each there are names, shapes and a launch in Python.
+COUNTS = ("num_weights", "num_arrays", "num_tensors", "num_outputs", "num_layers")
+MOST = 1 << 16
+
 
 def exact(value: Any) -> Any:
     """A key of a setting: 0.0 and -0.0, 1 and True differ, NaN is NaN."""
@@ -42,40 +50,64 @@ def to_type(op: str, name: str, value: Any, wanted: str) -> Any:
     `"(3, 3)"` becomes (3, 3), `"true"` True, NumPy's numbers Python's. Raises
     OperatorError with the operator's and the setting's name if the value does not fit.
     """
+    try:
+        found = _converted(value, wanted)
+        hash(found)  # operators are found by their settings
+    except _BAD:
+        raise OperatorError(
+            f"{op}: {name}={shown(value)} is not a value of type {wanted}."
+        ) from None
+    if name in COUNTS and isinstance(found, int) and found > MOST:
+        raise OperatorError(
+            f"{op}: {name}={found} is not plausible; one call handles at most {MOST:,}."
+        )
+    return found
+
+
+def _converted(value: Any, wanted: str) -> Any:
+    """The value as one of the wanted type; raises one of `_BAD`."""
     if isinstance(value, str) and wanted.startswith("bool"):
         value = value.capitalize()  # files of MXNet have `true` as well as `True`
     if isinstance(value, str) and "str" not in wanted and "DType" not in wanted:
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            raise OperatorError(
-                f"{op}: {name}={value!r} is not a value of type {wanted}."
-            ) from None
-    if isinstance(value, np.ndarray):
+        value = ast.literal_eval(value)
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
         value = _as_tuple(value)
-    if isinstance(value, np.generic):
-        value = value.item()
     if value is None and ("None" in wanted or wanted == "Any"):
         return None
-    try:
-        if wanted.startswith("bool"):
-            return bool(value)
-        if wanted in ("int", "int | None") or (
-            wanted.startswith("int") and not isinstance(value, tuple)
-        ):
-            return operator.index(value)
-        if wanted.startswith("float"):
-            return float(value)
-        if wanted.startswith("Shape"):
-            items = value if isinstance(value, tuple) else (value,)
-            return tuple(operator.index(item) for item in items)
-    except (TypeError, ValueError):
-        raise OperatorError(
-            f"{op}: {name}={value!r} is not a value of type {wanted}."
-        ) from None
+    if wanted.startswith("float"):
+        return float(value)
+    _check_whole(value)
+    if wanted.startswith("bool"):
+        return bool(value)
+    if wanted.startswith("int"):
+        return operator.index(value)
+    if wanted.startswith("Shape"):
+        items = value if isinstance(value, tuple) else (value,)
+        return tuple(operator.index(item) for item in items)
+    for word, kinds in _KINDS.items():
+        if wanted.startswith(word) and not isinstance(value, kinds):
+            raise TypeError
     return value
+
+
+def _check_whole(value: Any) -> None:
+    """Refuse whole numbers that 64 bits do not hold, also inside of tuples."""
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(item, tuple):
+            _check_whole(item)
+        elif isinstance(item, int) and not -(1 << 63) <= item < 1 << 63:
+            raise OverflowError
+
+
+def shown(value: Any) -> str:
+    """A value for an error, which is not longer than a line."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write numbers of thousands of digits
+        text = f"a number of {value.bit_length()} bits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 class FrozenSettings:

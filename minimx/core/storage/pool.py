@@ -205,6 +205,11 @@ class Pool:
             )
         return block
 
+    def expect(self, nbytes: int, owner: Owner) -> None:
+        """Raise `OutOfMemory` for more than an empty device could serve."""
+        if nbytes > self.driver.total_bytes:
+            self.alloc(nbytes, owner)  # raises
+
     def alloc_from(self, fetch: Callable[[], Region], owner: Owner) -> Block:
         """A block of what the driver fetches in another way, as from another process.
 

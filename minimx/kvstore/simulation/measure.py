@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import os
 import subprocess
 import sys
@@ -113,7 +112,7 @@ def load(path: str | Path) -> Cluster:
     """The cluster that `save` kept; `ArgumentError` for a file that is not one."""
     try:
         facts = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError(
             f"{path} is no JSON ({error}); save() writes measured machines."
         ) from error
@@ -163,6 +162,6 @@ def _link(name: str, value: Any) -> Link:
 
 def _speed(name: str, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
+    if not number or not 0 < value < sys.float_info.max:
         raise ArgumentError(f"{name} is {value!r}; give a number above 0.")
     return float(value)

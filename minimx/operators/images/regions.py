@@ -20,7 +20,12 @@ from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
-from minimx.operators.images.roi import _RegionGradient, check_regions, grid_of
+from minimx.operators.images.roi import (
+    _RegionGradient,
+    check_regions,
+    check_sampling,
+    grid_of,
+)
 from minimx.operators.rules import Gradients, with_half
 
 # -- position-sensitive pooling --------------------------------------------------------
@@ -119,6 +124,7 @@ class RROIAlign(Op):
         """A grid for each region."""
         data, rois = specs
         check_regions("RROIAlign", data, rois, (6,))
+        check_sampling("RROIAlign", self.sampling_ratio, self.spatial_scale)
         grid = grid_of("RROIAlign", self.pooled_size)
         return data.with_shape((rois.shape[0], data.shape[1], *grid))
 

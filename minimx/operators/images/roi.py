@@ -39,6 +39,15 @@ def grid_of(op: str, size: Shape) -> tuple[int, int]:
     return size[0], size[1]
 
 
+def check_sampling(op: str, points: int, scale: float) -> None:
+    """Refuse more points in a cell than any detector reads: each costs a step."""
+    if points > 256 or not 0 < scale <= 16:
+        raise OperatorError(
+            f"{op}: {points} points across a cell, or spatial_scale={scale}, is not "
+            "plausible; at most 256, and a scale above 0, up to 16."
+        )
+
+
 @register("ROIPooling")
 class ROIPooling(Op):
     """The largest numbers of regions of images, each region cut into a grid.
@@ -230,6 +239,7 @@ class ROIAlign(Aligned):
         """A grid for each region."""
         data, rois = specs
         check_regions("ROIAlign", data, rois, (5, 4))
+        check_sampling("ROIAlign", self.sample_ratio, self.spatial_scale)
         rows, columns = grid_of("ROIAlign", self.pooled_size)
         channels = data.shape[1]
         if self.position_sensitive:

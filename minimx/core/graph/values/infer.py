@@ -25,10 +25,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from minimx.core.dtypes import FLOAT32, DType, resolve
-from minimx.core.errors import DTypeError, MXNetError, ShapeError
+from minimx.core.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_shape
 from minimx.core.ops.registry import Op
+from minimx.core.ops.settings import to_type
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, Shape, is_whole, merge
 
@@ -111,14 +112,11 @@ def declared_shape(node: Node) -> Open:
     text = node.attrs.get("__shape__")
     if text is None:
         return None
-    from ast import literal_eval
-
     try:
-        value = literal_eval(text)
-        axes = tuple(int(n) for n in value)
-    except (ValueError, SyntaxError, TypeError):
+        axes = to_type(node.name, "__shape__", text, "Shape")
+    except OperatorError:
         raise ShapeError(
-            f"variable {node.name}: __shape__={text!r} is no shape. Write one like "
+            f"variable {node.name}: __shape__={text!r:.60} is no shape. Write one like "
             "'(32, 784)'."
         ) from None
     return opened(axes, is_np_shape())
@@ -129,7 +127,7 @@ def declared_dtype(node: Node) -> DType | None:
     text = node.attrs.get("__dtype__")
     if text is None or text == "-1":
         return None
-    return resolve(int(text) if text.isdigit() else text)
+    return resolve(int(text) if len(text) < 4 and text.isdigit() else text)
 
 
 def opened(shape: Shape, np_shape: bool = False) -> Open:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minimx.core.catalogue import Catalogue
 from minimx.core.errors import ArgumentError
+from minimx.tools.catalogue import Catalogue
 
 
 class Shape:
