@@ -45,6 +45,7 @@ WINGS = {
     ),
     "the kvstore": ("kvstore", 5_500),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_260),
+    "experiments on records": ("experiments", 2_000),
     "tools": ("profiler monitor visualization test_utils commands tools", 9_700),
     "the rest": ("", 1_060),
 }
