@@ -1,5 +1,15 @@
 """Replay: a recorded run, decided again by the same policies under other settings."""
 
 from minimx.core.replay import History, PoolReplay, Steps, replay_pool
+from minimx.experiments.rerun import Measured, Rerun, measured, rerun
 
-__all__ = ["History", "PoolReplay", "Steps", "replay_pool"]
+__all__ = [
+    "History",
+    "Measured",
+    "PoolReplay",
+    "Rerun",
+    "Steps",
+    "measured",
+    "replay_pool",
+    "rerun",
+]

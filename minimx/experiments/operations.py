@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -99,6 +100,20 @@ class Operations:
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @cached_property
+    def after(self) -> list[list[int]]:
+        """For each operation those that come after it, the other way of `before`."""
+        found: list[list[int]] = [[] for _ in range(len(self))]
+        for place, before in enumerate(self.before):
+            for each in before:
+                found[each].append(place)
+        return found
+
+    @cached_property
+    def place_of(self) -> dict[int, int]:
+        """The position of each id."""
+        return {op: place for place, op in enumerate(self.op)}
 
     @property
     def naive(self) -> bool:

@@ -81,7 +81,8 @@ def recorded(program: Program, calls: bool = True, **knobs: Any) -> Record:
     """A record of a program under some knobs, after a run that prepares everything."""
     with mx.knobs(**knobs):
         program()
-        mx.storage.empty_cache(program.device)
+        for pool in mx.storage.pools():
+            pool.release_all()
         with Record(calls=calls) as record:
             program()
     return record
