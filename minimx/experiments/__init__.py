@@ -1,14 +1,17 @@
 """Replay: a recorded run, decided again by the same policies under other settings."""
 
 from minimx.core.replay import History, PoolReplay, Steps, replay_pool
+from minimx.experiments.align import Alignment, align
 from minimx.experiments.rerun import Measured, Rerun, measured, rerun
 
 __all__ = [
+    "Alignment",
     "History",
     "Measured",
     "PoolReplay",
     "Rerun",
     "Steps",
+    "align",
     "measured",
     "replay_pool",
     "rerun",
