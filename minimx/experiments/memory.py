@@ -21,6 +21,12 @@ from minimx.experiments.schedule import Schedule
 def moved(steps: Steps, found: Schedule) -> Steps:
     """The same steps at the times of another schedule, in their new order."""
     operations = found.operations
+    ran = np.asarray([bool(worker) for worker in found.workers], bool)
+    if np.array_equal(
+        np.argsort(found.start[ran], kind="stable"),
+        np.argsort(operations.start[ran], kind="stable"),
+    ):
+        return steps  # nothing runs in another order
     mem = operations.record.mem()
     t = _new_times(steps, mem["op"][steps.row].tolist(), operations, found)
     began: dict[int, int] = {}

@@ -52,6 +52,7 @@ class Program:
         static: bool = False,
     ) -> None:
         self.net, self.device, self.steps, self.batch = net, device, steps, batch
+        self.times = 1
         images = any(isinstance(part, gluon.nn.Conv2D) for part in net)
         shape = (batch, 1, 12, 12) if images else (batch, 24)
         numbers = np.random.default_rng(0)
@@ -64,6 +65,13 @@ class Program:
         self.trainer = gluon.Trainer(
             net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}
         )
+
+    def multiply(self, times: int) -> None:
+        """Take a batch that is so many times as large as at first."""
+        first = len(self.data) // self.times
+        self.times = times
+        self.data = np.concatenate([self.data[:first]] * times)
+        self.labels = np.concatenate([self.labels[:first]] * times)
 
     def __call__(self) -> None:
         for _ in range(self.steps):
