@@ -63,6 +63,11 @@ class GraphProgram:
         return str(self.key[1])
 
     @property
+    def kind(self) -> str:
+        """Whose kernels run on it."""
+        return kernels_as_on(self.key[1])
+
+    @property
     def prepared(self) -> Prepared:
         """The graph after all passes. Raises `Unplanned` where they cannot plan it."""
         return _prepared(self.op, self.key, self.settings)
@@ -199,13 +204,3 @@ def scratch_changes(programs: Sequence[GraphProgram], settings: Settings) -> boo
         != [block.nbytes for block in one.under(settings).prepared.plan.scratch]
         for one in programs
     )
-
-
-def operators_change(programs: Sequence[GraphProgram], settings: Settings) -> bool:
-    """Whether a graph is computed by other operations of the engine."""
-
-    def cut(program: GraphProgram) -> list[str]:
-        prepared = program.prepared
-        return [part.name for part in (*prepared.forward, *prepared.backward)]
-
-    return any(cut(one) != cut(one.under(settings)) for one in programs)

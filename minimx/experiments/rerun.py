@@ -41,6 +41,7 @@ from minimx.experiments.groups import (
 from minimx.experiments.machine import SPEEDS, Machine, durations
 from minimx.experiments.memory import devices_of, moved
 from minimx.experiments.operations import Operations
+from minimx.experiments.recut import cut_otherwise, recut
 from minimx.experiments.schedule import Engine, Lanes, Schedule, schedule
 from minimx.experiments.unknown import sentences
 from minimx.kvstore.simulation import Cluster, Prediction, Workload, simulate
@@ -257,11 +258,13 @@ def rerun(
     ns = operations.ns
     if turned & {*SPEEDS}:
         ns = _durations(record, operations, values, machine)
+    shapes = turned & {*graphs.PLANNING, *BULKS} and net is not None
+    programs = graphs.programs_of(net, record) if shapes else []
+    settings = graphs.settings_of({**record.conditions.knobs, **changes})
+    if cut_otherwise(programs, settings):
+        operations, ns = recut(operations, ns, programs, settings)
     other = _engine(values, changes, operations)
     found = schedule(operations, other, machine, ns)
-    planned = bool(turned & {*graphs.PLANNING})
-    programs = graphs.programs_of(net, record) if planned else []
-    settings = graphs.settings_of({**record.conditions.knobs, **changes})
     reordered = bool(turned & {*SCHEDULING, *SPEEDS})
     sizes = graphs.new_sizes(programs, settings)
     pools = {}

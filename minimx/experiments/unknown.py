@@ -13,6 +13,7 @@ from minimx.experiments import graphs
 from minimx.experiments.groups import BULKS, ENGINE, POOLS, SCHEDULING, THREADS
 from minimx.experiments.machine import SPEEDS, Machine
 from minimx.experiments.operations import Operations
+from minimx.experiments.recut import cut_otherwise
 
 
 def sentences(
@@ -30,9 +31,9 @@ def sentences(
     wall = operations.record.conditions.clock != "virtual"
     return (
         *_of_record(operations),
-        *_of_engine(operations, turned, wall),
+        *_of_engine(operations, turned, programs, wall),
         *_of_memory(operations, turned, values),
-        *_of_graphs(operations, turned, programs, settings),
+        *_of_graphs(turned, programs, settings, wall),
     )
 
 
@@ -64,7 +65,12 @@ def _sum_of(record: Record, event: str) -> int:
     return int(np.sum(mem["rounded"][mem["event"] == record.strings.index(event)]))
 
 
-def _of_engine(operations: Operations, turned: set[str], wall: bool) -> Iterator[str]:
+def _of_engine(
+    operations: Operations,
+    turned: set[str],
+    programs: Sequence[graphs.GraphProgram],
+    wall: bool,
+) -> Iterator[str]:
     if not turned & {*SCHEDULING, *SPEEDS}:
         return
     if wall:
@@ -82,10 +88,10 @@ def _of_engine(operations: Operations, turned: set[str], wall: bool) -> Iterator
             "in which order arrays are allocated and freed under this engine: each "
             "request goes along with its operation, so peaks are estimates."
         )
-    if turned & {*BULKS} and operations.rows["graph"].any():
+    if turned & {*BULKS} and operations.rows["graph"].any() and not programs:
         yield (
             "how graphs are cut into operations by these knobs: those of the record "
-            "stay as they are; operations outside of graphs are joined anew."
+            "stay as they are. Give the network as net= to have them cut anew."
         )
 
 
@@ -109,20 +115,20 @@ def _of_memory(
 
 
 def _of_graphs(
-    operations: Operations,
     turned: set[str],
     programs: Sequence[graphs.GraphProgram],
     settings: Settings,
+    wall: bool,
 ) -> Iterator[str]:
-    if not turned & {*graphs.PLANNING}:
+    if not turned & {*graphs.PLANNING, *BULKS}:
         return
     if graphs.scratch_changes(programs, settings):
         yield (
             "when workspaces of operators grow: they are counted as in the record, "
             "though the plan has others."
         )
-    if graphs.operators_change(programs, settings):
+    if wall and cut_otherwise(programs, settings):
         yield (
-            "how long the changed operations of the graph take: pushes and times are "
-            "those of the recorded ones."
+            "how long the changed operations of the graph take: each node gets the "
+            "share of a recorded operation that its declared cost is of it."
         )

@@ -59,7 +59,7 @@ NETS: dict[str, tuple[Callable[[], Program], list[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("which", NETS)
 def test_the_predicted_peak_is_the_measured_one(which: str) -> None:
-    """25 runs, re-measured: peaks to the byte; pushes, too, unless graphs are cut."""
+    """24 runs, re-measured: peaks to the byte, and pushes."""
     make, settings = NETS[which]
     program = make()
     record = recorded(program, **NAIVE)
@@ -67,12 +67,12 @@ def test_the_predicted_peak_is_the_measured_one(which: str) -> None:
     for knobs in settings:
         found = rerun(record, net=net, **knobs)
         real = measured(found.measure(program).record)
-        assert found.peak == real["peak"]
+        place = str(program.device)
+        assert found.peak[place] == real["peak"][place]
         assert found.makespan > 0
-        if "MXNET_BACKWARD_DO_MIRROR" not in knobs:
-            assert found.pushes == real["pushes"]
+        assert found.pushes == real["pushes"]
         if not {*knobs} & {*ROUND, *UNPOOLED, *PAGES}:
-            assert found.reserved == real["reserved"]
+            assert found.reserved[place] == real["reserved"][place]
 
 
 def test_pools_are_predicted_whole_where_everything_is_made_anew() -> None:
