@@ -57,6 +57,14 @@ def _new_times(
     new_push, new_start, new_end = (
         column.tolist() for column in (found.pushed, found.start, found.end)
     )
+    # A joined operation holds what its parts use until it is over as a whole.
+    let_go, new_let_go = end.copy(), new_end.copy()
+    for place, joined in enumerate(operations.inside):
+        if joined >= 0:
+            let_go[place] = end[joined]
+    for parts in found.joined:
+        for place in parts:
+            new_let_go[place] = new_end[parts[-1]]
     t = (steps.t - origin).tolist()
     last_push = (np.searchsorted(pushed, t, side="right") - 1).tolist()
     maker: dict[int, int] = {}  # by block: the operation that allocated it
@@ -76,9 +84,9 @@ def _new_times(
         made_by = maker.get(block, -1)
         if kind < 0 and made_by >= 0:
             using = [made_by, *users[made_by]]
-            using = [each for each in using if end[each] <= now] or [made_by]
+            using = [each for each in using if let_go[each] <= now] or [made_by]
             last = max(using)
-            moment = max(new_push[last], *(new_end[each] for each in using))
+            moment = max(new_push[last], *(new_let_go[each] for each in using))
         times.append(moment)
     return times
 

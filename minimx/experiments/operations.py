@@ -112,8 +112,8 @@ class Operations:
 
     @cached_property
     def place_of(self) -> dict[int, int]:
-        """The position of each id."""
-        return {op: place for place, op in enumerate(self.op)}
+        """The position of each id; what no record has, has id 0 and is left out."""
+        return {op: place for place, op in enumerate(self.op) if op}
 
     @property
     def naive(self) -> bool:

@@ -86,7 +86,8 @@ def _of_engine(
     if turned & {ENGINE, *THREADS, *BULKS}:
         yield (
             "in which order arrays are allocated and freed under this engine: each "
-            "request goes along with its operation, so peaks are estimates."
+            "request goes along with its operation, so peaks are estimates (on small "
+            "networks up to a sixth off)."
         )
     if turned & {*BULKS} and operations.rows["graph"].any() and not programs:
         yield (

@@ -117,6 +117,22 @@ def test_makespans_on_the_virtual_clock_are_exact(knobs: dict[str, Any]) -> None
     assert "measured" in repr(compared)
 
 
+@pytest.mark.parametrize("base", [{}, NAIVE], ids=["threads", "naive"])
+def test_peaks_under_another_engine_are_near(base: dict[str, Any]) -> None:
+    """On the virtual clock, where the order of requests is always the same."""
+    program = Program(convolution(), gpu(), steps=3)
+    record = recorded(program, **VIRTUAL, **base)
+    for knobs in (
+        {"MXNET_ENGINE_TYPE": "NaiveEngine"},
+        {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
+        {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"},
+        {"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD": 3},
+    ):
+        found = rerun(record, **knobs)  # type: ignore[arg-type]
+        real = measured(found.measure(program).record)["peak"]["gpu(0)"]
+        assert abs(found.peak["gpu(0)"] - real) <= real / 6
+
+
 def test_what_it_cannot_know_stands_beside_the_figures() -> None:
     program = Program(perceptron(24, 10), cpu())
     record = recorded(program, calls=False, **NAIVE)
