@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from minimx.core.graph.passes.prepare import Prepared, prepare
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.record import Record
 from minimx.core.replay import Steps
+from minimx.experiments.operations import kept_with
 
 #: Knobs of the passes that are replayed, and what they shape.
 PLANNING: Final = (
@@ -42,6 +42,8 @@ PLANNING: Final = (
     "MXNET_NODE_ELIMINATION",
     "MXNET_USE_FUSION",
 )
+#: So many preparations are kept with a graph.
+MOST_KEPT: Final = 64
 ARENA: Final = "arena"  # how the owner of its block is called
 
 
@@ -70,7 +72,14 @@ class GraphProgram:
     @property
     def prepared(self) -> Prepared:
         """The graph after all passes. Raises `Unplanned` where they cannot plan it."""
-        return _prepared(self.op, self.key, self.settings)
+        known = kept_with(self.op)
+        found: Prepared | None = known.get((self.key, self.settings))
+        if found is None:
+            if len(known) >= MOST_KEPT:
+                known.clear()
+            found = _prepared(self.op, self.key, self.settings)
+            known[self.key, self.settings] = found
+        return found
 
     @property
     def nbytes(self) -> int:
@@ -83,7 +92,6 @@ class GraphProgram:
         return replace(self, settings=settings)
 
 
-@lru_cache(256)
 def _prepared(op: CachedOp, key: tuple[Any, ...], settings: Settings) -> Prepared:
     specs, device, training, wanted, _, flows = key
     learning = [n for n, want in zip(op.variables, wanted, strict=False) if want]

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -132,14 +131,17 @@ class Operations:
         Raises `ArgumentError` where operations wait for one another in a circle, which
         no run can bring about.
         """
-        known = _known.get(record)
-        size = record.rows("ops")
-        if known is None or len(known) != size or record.running:
-            known = _known[record] = _read(record)
+        kept = kept_with(record)
+        known: Operations | None = kept.get("operations")
+        if known is None or len(known) != record.rows("ops") or record.running:
+            known = kept["operations"] = _read(record)
         return known
 
 
-_known: WeakKeyDictionary[Record, Operations] = WeakKeyDictionary()
+def kept_with(owner: object) -> dict[Any, Any]:
+    """What replays computed from an object and keep with it, as long as it lives."""
+    found: dict[Any, Any] = vars(owner).setdefault("_replays", {})
+    return found
 
 
 def _read(record: Record) -> Operations:
@@ -297,11 +299,13 @@ def _overheads(
     if not len(ops):
         return Overheads()
     own = np.asarray(inside) < 0
-    ends = ops["t_end"]
+    whole = np.where(own, np.arange(len(ops)), inside)
+    ends = ops["t_end"][whole].tolist()  # a part is over with all of its operation
+    alone = own & ~np.isin(np.arange(len(ops)), inside)  # joined: their parts wait
     at_once = [
         each and not any(ends[b] > pushed for b in earlier)
         for each, pushed, earlier in zip(
-            own.tolist(), ops["t_push"].tolist(), before, strict=True
+            alone.tolist(), ops["t_push"].tolist(), before, strict=True
         )
     ]
     push = _median((ops["t_ready"] - ops["t_push"])[at_once].tolist())

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from minimx.experiments.groups import (
 )
 from minimx.experiments.machine import SPEEDS, Machine, durations
 from minimx.experiments.memory import devices_of, moved
-from minimx.experiments.operations import Operations
+from minimx.experiments.operations import Operations, kept_with
 from minimx.experiments.recut import cut_otherwise, recut
 from minimx.experiments.schedule import Engine, Lanes, Schedule, schedule
 from minimx.experiments.unknown import sentences
@@ -298,17 +297,13 @@ def rerun(
     )
 
 
-_known_steps: WeakKeyDictionary[Record, dict[str, tuple[int, Steps]]]
-_known_steps = WeakKeyDictionary()
-
-
 def _steps(record: Record, device: str) -> Steps:
     """The steps of a device, the same object as long as the record does not grow."""
-    known = _known_steps.setdefault(record, {})
-    size = record.rows("mem")
-    if device not in known or known[device][0] != size or record.running:
-        known[device] = size, Steps.of(record, device)
-    return known[device][1]
+    known, size = kept_with(record), record.rows("mem")
+    found: tuple[int, Steps] | None = known.get(device)
+    if found is None or found[0] != size or record.running:
+        found = known[device] = size, Steps.of(record, device)
+    return found[1]
 
 
 def _engine(

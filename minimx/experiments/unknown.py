@@ -100,15 +100,16 @@ def _of_memory(
     operations: Operations, turned: set[str], values: Mapping[str, Any]
 ) -> Iterator[str]:
     record = operations.record
-    if not turned & {*POOLS}:
+    if not turned & {*POOLS, *SPEEDS}:
         return
-    if live := _sum_of(record, "live"):
+    if turned & {*POOLS} and (live := _sum_of(record, "live")):
         yield (
             f"{live:,} bytes were in use before the record started: a replay gives "
             "them blocks by the new rules, a program that turns the knob does not."
         )
+    machines = Machine.of(values), Machine.of(record.conditions.knobs)
     virtual = record.conditions.clock == "virtual"
-    if virtual and Machine.of(values).costs.driver_call_ns:
+    if virtual and any(each.costs.driver_call_ns for each in machines):
         yield (
             "what other driver calls take: operations last as long as with those of "
             "the record."

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import minimx as mx
+from minimx.core import events
 from minimx.core.device import cpu, gpu
 from minimx.core.errors import ArgumentError, KnobError
+from minimx.core.events import Finished, Owner
 from minimx.core.record import Record
 from minimx.experiments import Rerun, measured, rerun
+from tests import pace
 from tests.experiments.programs import (
     NAIVE,
     VIRTUAL,
@@ -117,6 +121,25 @@ def test_makespans_on_the_virtual_clock_are_exact(knobs: dict[str, Any]) -> None
     assert "measured" in repr(compared)
 
 
+@pytest.mark.parametrize("engine", ["NaiveEngine", "ThreadedEnginePerDevice"])
+def test_a_makespan_on_the_wall_clock_is_that_of_the_record(engine: str) -> None:
+    """Within 15 %; that a second run takes as long only an idle machine can show."""
+    program = Program(perceptron(24, 10), gpu(), steps=1)
+    knobs: dict[str, Any] = {"MXNET_ENGINE_TYPE": engine, "MINIMX_SIM_DELAY": 300.0}
+    record = recorded(program, **knobs)
+    ratio = rerun(record).makespan / measured(record)["makespan"]
+    assert 0.85 < ratio < 1.15
+
+
+def test_a_record_that_was_replayed_can_be_freed() -> None:
+    record = Record()
+    rerun(record)
+    gone = weakref.ref(record)
+    del record
+    gc.collect()
+    assert gone() is None
+
+
 @pytest.mark.parametrize("base", [{}, NAIVE], ids=["threads", "naive"])
 def test_peaks_under_another_engine_are_near(base: dict[str, Any]) -> None:
     """On the virtual clock, where the order of requests is always the same."""
@@ -128,7 +151,7 @@ def test_peaks_under_another_engine_are_near(base: dict[str, Any]) -> None:
         {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"},
         {"MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD": 3},
     ):
-        found = rerun(record, **knobs)  # type: ignore[arg-type]
+        found = rerun(record, **knobs)
         real = measured(found.measure(program).record)["peak"]["gpu(0)"]
         assert abs(found.peak["gpu(0)"] - real) <= real / 6
 
@@ -206,3 +229,32 @@ def test_less_memory_refuses() -> None:
     assert tight.refused
     assert "refused, predicted" in repr(tight)
     assert tight.memory_curve(gpu()).peak == tight.peak["gpu(0)"]
+
+
+def long_record(count: int) -> Record:
+    """Operations that each read what the one before them wrote, in a new block."""
+    record = Record(capacity=2 * count)
+    record.conditions.devices["cpu(0)"] = 1 << 30
+    moment = [0]
+    record.clock = lambda: moment[0]
+    owner = Owner("add", "net", "forward", "activation")
+    for op in range(1, count + 1):
+        start = moment[0] = 10_000 * op
+        events.attribution.running = op
+        record.memory("alloc", "cpu(0)", op, 4096 + op % 7, 8192, 0, owner)
+        events.attribution.running = 0
+        times = (3_000 * op, 3_000 * op + 500, start, start + 9_000)
+        row = (op, f"add{op % 50}", "net", "forward", "cpu(0)", "cpu(0)/0", *times)
+        record.op(*Finished(*row, 0, 0, False))
+        record.dependency(max(op - 1 - op % 3, 1), op, "RAW") if op > 4 else None
+        moment[0] = start + 9_500
+        record.memory("free", "cpu(0)", op, 4096 + op % 7, 8192, 0, owner)
+    return record
+
+
+@pytest.mark.alone
+def test_ten_thousand_operations_are_replayed_in_time() -> None:
+    record = long_record(10_000)
+    knobs: dict[str, Any] = {"MXNET_CPU_WORKER_NTHREADS": 4, **ROUND}
+    assert rerun(record, **knobs).makespan < rerun(record).makespan / 2
+    assert pace.shortest(lambda: rerun(record, **knobs), 10) <= 0.1
