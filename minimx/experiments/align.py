@@ -93,13 +93,6 @@ class Alignment:
             found.append(Changed(at, where, columns))
         return found
 
-    @property
-    def longer(self) -> Array:
-        """Nanoseconds that each pair takes more in the second record, (n,)."""
-        first, second = self.before.ops(), self.after.ops()
-        took = [table["t_end"] - table["t_start"] for table in (first, second)]
-        return np.asarray(took[1][self.pairs[:, 1]] - took[0][self.pairs[:, 0]])
-
     def __repr__(self) -> str:
         if not self.related:
             return (

@@ -35,13 +35,12 @@ class Machine:
     """Simulated GPUs and their links, by the values of knobs.
 
     costs: of each GPU. links: of `MINIMX_SIM_LINKS`. p2p: whether GPUs may copy
-    directly. memory: bytes of a GPU.
+    directly.
     """
 
     costs: Costs
     links: str
     p2p: bool
-    memory: int
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Machine:
@@ -56,13 +55,8 @@ class Machine:
         def is_set(name: str) -> bool:
             return bool(get(name) != registry.declared[name].default)
 
-        found = card(get, is_set)
-        return cls(
-            found.costs,
-            str(get("MINIMX_SIM_LINKS")),
-            bool(get("MXNET_ENABLE_GPU_P2P")),
-            found.memory,
-        )
+        links, p2p = get("MINIMX_SIM_LINKS"), get("MXNET_ENABLE_GPU_P2P")
+        return cls(card(get, is_set).costs, str(links), bool(p2p))
 
     def wires(self, copy: Copy) -> tuple[str, ...]:
         """The wires that a copy keeps busy."""
@@ -75,10 +69,7 @@ class Machine:
 
 @lru_cache(4096)
 def _passage(machine: Machine, copy: Copy) -> Passage:
-    values = {
-        "MINIMX_SIM_LINKS": machine.links,
-        "MXNET_ENABLE_GPU_P2P": machine.p2p,
-    }
+    values = {"MINIMX_SIM_LINKS": machine.links, "MXNET_ENABLE_GPU_P2P": machine.p2p}
     ends = device_of(copy.source), device_of(copy.target)
     return passage(*ends, machine.costs, copy.nbytes, values.__getitem__)
 

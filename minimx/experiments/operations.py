@@ -32,6 +32,7 @@ from minimx.core.engine.trace import PUSHER
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
 from minimx.core.record.tables import Array
+from minimx.core.replay.pool import parsed
 
 #: In `Operations.waits`: Python waited for nothing, or for everything.
 NOTHING, EVERYTHING = -1, -2
@@ -231,25 +232,20 @@ def _before(
 def _kinds(ops: Array, inside: Sequence[int], texts: dict[str, list[str]]) -> list[int]:
     """The kind of each operation, which decides on its lane."""
     joined = {each for each in inside if each >= 0}
-    rows = zip(
-        texts["name"],
-        texts["device"],
-        texts["worker"],
-        ops["graph"].tolist(),
-        ops["priority"].tolist(),
-        strict=True,
-    )
+    graph, priority = ops["graph"].tolist(), ops["priority"].tolist()
     found = []
-    for row, (name, device, worker, graph, priority) in enumerate(rows):
-        on_gpu = device.startswith("gpu")
+    for row, worker in enumerate(texts["worker"]):
+        on_gpu = texts["device"][row].startswith("gpu")
         lane = worker.partition("/")[0]
         if row in joined:
             kind = BULK
-        elif graph:
+        elif graph[row]:
             kind = SEGMENT
-        elif lane.endswith("copy") or (on_gpu and name.startswith("Copy")):
+        elif lane.endswith("copy") or (
+            on_gpu and texts["name"][row].startswith("Copy")
+        ):
             kind = COPY_TO_GPU
-        elif lane.endswith("priority") or (priority and lane in (PUSHER, "pool")):
+        elif lane.endswith("priority") or (priority[row] and lane in (PUSHER, "pool")):
             kind = GPU_PRIORITIZED if on_gpu else CPU_PRIORITIZED
         else:
             kind = NORMAL
@@ -321,17 +317,10 @@ def _overheads(
         last = free.get(workers[row], 0)
         (idle if ready >= last else busy).append(start - max(ready, last))
         free[workers[row]] = end
-    joined: dict[int, int] = {}
-    took: dict[int, int] = {}
-    for row, each in enumerate(inside):
-        if each >= 0:
-            joined[each] = joined.get(each, 0) + 1
-            spent = int(columns[2][row] - columns[1][row])
-            took[each] = took.get(each, 0) + spent
-    between = [
-        (int(columns[2][each] - columns[1][each]) - took[each]) // count
-        for each, count in joined.items()
-    ]
+    took = columns[2] - columns[1]
+    heads, many = np.unique(whole[~own], return_counts=True)
+    spent = np.bincount(whole[~own], took[~own], len(ops))[heads]
+    between = ((took[heads] - spent) // many).tolist()
     return Overheads(push, *(_median(each) for each in (idle, busy, between)))
 
 
@@ -402,10 +391,4 @@ def _waiting_calls(record: Record) -> list[tuple[int, int, bool]]:
 
 def device_of(text: str) -> Device:
     """The device that a record names, such as "gpu(0)"; the host is "host"."""
-    if text == links.HOST:
-        return Device("cpu", 0)
-    kind, _, rest = text.partition("(")
-    number = rest.removesuffix(")")
-    if not number.isdigit():
-        raise ArgumentError(f"replay: {text!r} is not a device such as 'gpu(0)'.")
-    return Device(kind, int(number))
+    return Device("cpu", 0) if text == links.HOST else Device(*parsed(text))

@@ -116,18 +116,15 @@ def _of_plan(flip: Flip) -> str:
     )
     old, new = (changed.under(each) for each in settings)
     plans = old.prepared.plan, new.prepared.plan
-    if "MIRROR" in flip.name or flip.name == "MXNET_MEMORY_OPT":
-        known = {node.name for node in plans[0].graph}
-        added = [n.name for n in plans[1].graph if n.op and n.name not in known]
-        if not added:
-            known = {node.name for node in plans[1].graph}
-            gone = [n.name for n in plans[0].graph if n.op and n.name not in known]
-            if gone:
-                return (
-                    f"{_some(gone)} are kept instead of computed twice ({flip.setting})"
-                )
-        else:
-            return f"{_some(added)} are computed a second time ({flip.setting})"
+    known = [{node.name for node in plan.graph if node.op} for plan in plans]
+    for more, fewer, words in (
+        (1, 0, "are computed a second time"),
+        (0, 1, "are no longer computed twice"),
+    ):
+        new_ones = known[more] - known[fewer]
+        extra = [node.name for node in plans[more].graph if node.name in new_ones]
+        if extra and ("MIRROR" in flip.name or flip.name == "MXNET_MEMORY_OPT"):
+            return f"{_some(extra)} {words} ({flip.setting})"
     grew = new.nbytes > old.nbytes
     worse, better = (plans[1], plans[0]) if grew else (plans[0], plans[1])
     lost = _unshared(worse, better)
@@ -194,17 +191,9 @@ def _sharing(flip: Flip, lost: tuple[Step, Step], grew: bool) -> str:
 
 
 def _of_pool(flip: Flip) -> str:
-    device = max(
-        flip.within.pools,
-        key=lambda name: (
-            abs(
-                getattr(flip.within, flip.figure)[name]
-                - getattr(flip.without, flip.figure)[name]
-            )
-            if isinstance(getattr(flip.within, flip.figure), dict)
-            else 0
-        ),
-    )
+    figure = "driver_calls" if flip.figure == "driver_calls" else "reserved"
+    old, new = getattr(flip.without, figure), getattr(flip.within, figure)
+    device = max(new, key=lambda name: abs(new[name] - old[name]))
     pools = flip.without.pools[device], flip.within.pools[device]
     served = [_served(pool) for pool in pools]
     both = [step for step in served[1] if step in served[0]]
@@ -220,10 +209,10 @@ def _of_pool(flip: Flip) -> str:
                     )
     most = max(both, key=lambda s: abs(served[1][s][1] - served[0][s][1]), default=None)
     if most is not None and served[1][most][1] != served[0][most][1]:
-        old, new = (each[most][1] for each in served)
+        before, after = (each[most][1] for each in served)
         return (
-            f"{_request(pools[1], most)} take {new:,} bytes of {device} instead of "
-            f"{old:,} ({flip.setting})"
+            f"{_request(pools[1], most)} take {after:,} bytes of {device} instead of "
+            f"{before:,} ({flip.setting})"
         )
     idle = [pool.stats.cached for pool in pools]
     return (

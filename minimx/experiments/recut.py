@@ -29,7 +29,7 @@ from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import plan_of
 from minimx.experiments.graphs import GraphProgram
 from minimx.experiments.machine import Machine
-from minimx.experiments.operations import EVERYTHING, NOTHING, Copy, Operations
+from minimx.experiments.operations import EVERYTHING, NOTHING, Operations
 
 HALVES = ("forward", "backward")
 
@@ -80,13 +80,10 @@ class Cuts:
             )
             for node, plan in zip(computed, plans, strict=True)
         }
-        return Cut(
-            names if len(computed) == 1 else f"[{names}]"[:NAME_LENGTH],
-            computed,
-            ns,
-            sum(plan.cost.flops for plan in plans),
-            sum(plan.cost.bytes_moved for plan in plans),
-        )
+        name = names if len(computed) == 1 else f"[{names}]"[:NAME_LENGTH]
+        flops = sum(plan.cost.flops for plan in plans)
+        nbytes = sum(plan.cost.bytes_moved for plan in plans)
+        return Cut(name, computed, ns, flops, nbytes)
 
 
 @dataclass(eq=False)
@@ -102,15 +99,13 @@ class _Call:
 def cut_otherwise(programs: Sequence[GraphProgram], settings: Settings) -> bool:
     """Whether a graph is computed by other operations of the engine."""
 
-    def cut(program: GraphProgram) -> list[list[str]]:
-        prepared = program.prepared
-        skips = prepared.plan.skips
-        return [
-            [node.name for node in part.nodes if node not in skips]
-            for part in (*prepared.forward, *prepared.backward)
-        ]
+    def cut(prepared: Prepared) -> list[list[str]]:
+        parts, skips = (*prepared.forward, *prepared.backward), prepared.plan.skips
+        return [[n.name for n in part.nodes if n not in skips] for part in parts]
 
-    return any(cut(one) != cut(one.under(settings)) for one in programs)
+    return any(
+        cut(one.prepared) != cut(one.under(settings).prepared) for one in programs
+    )
 
 
 def recut(
@@ -124,7 +119,15 @@ def recut(
     ns: how long the recorded ones take. Returns the new operations, and how long those
     take. Operations of graphs that are none of `programs` stay as they are.
     """
-    made = _Recut(operations, ns, programs, settings)
+    machine = Machine.of(operations.record.conditions.knobs)
+    cuts = [
+        tuple(
+            Cuts(each.prepared, each.kind, machine, each.key[1])
+            for each in (program, program.under(settings))
+        )
+        for program in programs
+    ]
+    made = _Recut(operations, ns, cuts)
     return made.operations(), made.ns
 
 
@@ -132,22 +135,10 @@ class _Recut:
     """The new operations in the making."""
 
     def __init__(
-        self,
-        operations: Operations,
-        ns: Sequence[int],
-        programs: Sequence[GraphProgram],
-        settings: Settings,
+        self, operations: Operations, ns: Sequence[int], cuts: list[tuple[Cuts, ...]]
     ) -> None:
-        self._old, self._old_ns = operations, ns
-        machine = Machine.of(operations.record.conditions.knobs)
-        self._programs = [
-            tuple(
-                Cuts(each.prepared, each.kind, machine, each.key[1])
-                for each in (program, program.under(settings))
-            )
-            for program in programs
-        ]
-        self._calls = [_Call() for _ in programs]
+        self._old, self._old_ns, self._programs = operations, ns, cuts
+        self._calls = [_Call() for _ in cuts]
         #: By old position: the new positions that stand for it.
         self._now: dict[int, list[int]] = {}
         self._from: list[int] = []  # by new position: the old one it is like
@@ -282,12 +273,12 @@ class _Recut:
                 target = max(self._now[target])
             waits.append(target)
         rows = old.rows[like]
-        for new, cut in self._cuts.items():
-            rows["flops"][new], rows["nbytes"][new] = cut.flops, cut.nbytes
-            rows["work"][new] = 0
         names = [old.name[place] for place in like]
         for new, cut in self._cuts.items():
             names[new] = cut.name
+            rows["flops"][new], rows["nbytes"][new] = cut.flops, cut.nbytes
+            rows["work"][new] = 0
+        inside = [old.inside[place] for place in like]
         return replace(
             old,
             rows=rows,
@@ -297,8 +288,8 @@ class _Recut:
             gap=gap,
             waits=waits,
             before=[tuple(sorted(each)) for each in self._before],
-            inside=self._mapped([old.inside[place] for place in like]),
-            copies=self._copies(),
+            inside=[-1 if i < 0 else self._now[i][0] for i in inside],
+            copies={self._now[at][0]: copy for at, copy in old.copies.items()},
             layer=[old.layer[place] for place in like],
             phase=[old.phase[place] for place in like],
             device=[old.device[place] for place in like],
@@ -309,9 +300,3 @@ class _Recut:
             start=old.start[like],
             end=old.end[like],
         )
-
-    def _mapped(self, places: Sequence[int]) -> list[int]:
-        return [self._now[place][0] if place >= 0 else place for place in places]
-
-    def _copies(self) -> dict[int, Copy]:
-        return {self._now[place][0]: copy for place, copy in self._old.copies.items()}

@@ -55,6 +55,10 @@ FIGURES: Final = {
 }
 
 
+Values = Mapping[str, Any]  # of knobs, by name
+Arenas = Mapping[tuple[str, int], int]  # by device and bytes: the bytes to be
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Rerun:
     """A predicted run. Nothing in it was measured.
@@ -252,49 +256,46 @@ def rerun(
     values = {**recorded, **changes}
     turned = {name for name, value in values.items() if value != recorded[name]}
     operations = Operations.of(record)
-    _require_graphs(turned, net, operations)
-    machine = Machine.of(values)
-    ns = operations.ns
+    _require_graphs(turned, net)
+    machine, ns = Machine.of(values), operations.ns
     if turned & {*SPEEDS}:
-        ns = _durations(record, operations, values, machine)
+        ns = _durations(record, operations, machine)
     shapes = turned & {*graphs.PLANNING, *BULKS} and net is not None
     programs = graphs.programs_of(net, record) if shapes else []
     settings = graphs.settings_of({**record.conditions.knobs, **changes})
     if cut_otherwise(programs, settings):
         operations, ns = recut(operations, ns, programs, settings)
-    other = _engine(values, changes, operations)
-    found = schedule(operations, other, machine, ns)
-    reordered = bool(turned & {*SCHEDULING, *SPEEDS})
+    found = schedule(operations, _engine(values, changes, operations), machine, ns)
     sizes = graphs.new_sizes(programs, settings)
-    pools = {}
-    for name in devices_of(record):
-        served = _steps(record, name)
-        if sizes:
-            served = graphs.resized(served, record, name, sizes)
-        if reordered:
-            served = moved(served, found)
-        on_gpu = name.startswith("gpu") and CAPACITY in changes
-        pools[name] = replay_pool(
-            record,
-            name,
-            knobs={each: values[each] for each in POOLS if each in changes},
-            capacity=machine.memory if on_gpu else None,
-            steps=served,
-        )
-    store = None
-    if kvstore is not None:
-        store = _store(record, net, kvstore, workers, steps, cluster)
+    moves = found if turned & {*SCHEDULING, *SPEEDS} else None
     return Rerun(
         record=record,
         changes=changes,
         knobs={**values, "MINIMX_CLOCK": record.conditions.clock},
         schedule=found,
-        pools=pools,
+        pools=_pools(record, changes, sizes, moves),
         unknown=sentences(operations, turned, values, programs, settings),
-        store=store,
+        store=_store(record, net, kvstore, workers, steps, cluster),
         nbytes=int(operations.rows["nbytes"].sum()),
         copied=int(record.comm()["nbytes"].sum()),
     )
+
+
+def _pools(
+    record: Record, changes: Values, sizes: Arenas, moves: Schedule | None
+) -> dict[str, PoolReplay]:
+    """The requests of each device, with arenas of other sizes, in another order."""
+    found = {}
+    for name in devices_of(record):
+        steps = _steps(record, name)
+        if sizes:
+            steps = graphs.resized(steps, record, name, sizes)
+        if moves is not None:
+            steps = moved(steps, moves)
+        knobs = {each: changes[each] for each in POOLS if each in changes}
+        size = changes.get(CAPACITY) if name.startswith("gpu") else None
+        found[name] = replay_pool(record, name, knobs=knobs, capacity=size, steps=steps)
+    return found
 
 
 def _steps(record: Record, device: str) -> Steps:
@@ -318,9 +319,7 @@ def _engine(
     return Engine(values[ENGINE], sizes, values[BULKS[1]], values[BULKS[2]])
 
 
-def _durations(
-    record: Record, operations: Operations, values: Mapping[str, Any], after: Machine
-) -> list[int]:
+def _durations(record: Record, operations: Operations, after: Machine) -> list[int]:
     virtual = record.conditions.clock == "virtual"
     delay = float(value_of(record.conditions.knobs, "MINIMX_SIM_DELAY"))
     on_gpu = any(name.startswith("gpu") for name in operations.device)
@@ -337,7 +336,7 @@ def _durations(
     return durations(operations, before, after, 1.0 if virtual else delay)
 
 
-def _require_graphs(turned: set[str], net: Any, operations: Operations) -> None:
+def _require_graphs(turned: set[str], net: Any) -> None:
     wanted = sorted(turned & {*graphs.PLANNING})
     if wanted and net is None:
         raise ArgumentError(
@@ -350,11 +349,13 @@ def _require_graphs(turned: set[str], net: Any, operations: Operations) -> None:
 def _store(
     record: Record,
     net: Any,
-    kvstore: str,
+    kvstore: str | None,
     workers: int,
     steps: int,
     cluster: Cluster | None,
-) -> Prediction:
+) -> Prediction | None:
+    if kvstore is None:
+        return None
     if net is None:
         raise ArgumentError(
             f"replay: the store {kvstore!r} needs to know which parameters are shared. "

@@ -93,16 +93,6 @@ class Schedule:
         """Nanoseconds from the first push to the last end."""
         return int(self.end.max(initial=0))
 
-    @property
-    def busy(self) -> dict[str, int]:
-        """Nanoseconds for which each worker ran something."""
-        found: dict[str, int] = {}
-        took = (self.end - self.start).tolist()
-        for worker, ns in zip(self.workers, took, strict=True):
-            if worker:
-                found[worker] = found.get(worker, 0) + ns
-        return dict(sorted(found.items()))
-
     @cached_property
     def lanes(self) -> list[Lanes]:
         """Every operation with its worker and times, by start."""
@@ -228,17 +218,12 @@ class _Replay:
             self._push(self._member(place), self._groups[place], push_ns)
         self._hand_over()
         self._wait(EVERYTHING)
-        return Schedule(
-            operations=every,
-            engine=self._engine,
-            pushed=np.asarray(self._pushed, np.int64),
-            ready=np.asarray(self._ready, np.int64),
-            start=np.asarray(self._start, np.int64),
-            end=np.asarray(self._end, np.int64),
-            workers=self._workers,
-            pushes=self._pushes,
-            joined=self._joined,
+        pushed, ready, start, end = (
+            np.asarray(column, np.int64)
+            for column in (self._pushed, self._ready, self._start, self._end)
         )
+        made = self._workers, self._pushes, self._joined
+        return Schedule(every, self._engine, pushed, ready, start, end, *made)
 
     def _member(self, place: int) -> Member:
         every, vars_ = self._all, self._vars

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import log
 from typing import Any, Final, NamedTuple
 
@@ -109,16 +108,13 @@ class Why:
                 f"  not explained: {self._signed(rest)}; a replay keeps how long "
                 "operations take, and what it calls unknown."
             )
-        idle = [name for name in self.candidates if name not in self._named]
+        named = {cause.name for cause in self.causes}
+        idle = [name for name in self.candidates if name not in named]
         if idle:
             lines.append(f"  differ as well, without effect: {', '.join(idle)}")
         if self.unexamined:
             lines.append(f"  differ, not replayed: {', '.join(self.unexamined)}")
         return "\n".join(lines)
-
-    @cached_property
-    def _named(self) -> set[str]:
-        return {cause.name for cause in self.causes}
 
 
 def why(before: Run, after: Run, figure: str | None = None, net: Any = None) -> Why:
@@ -197,16 +193,9 @@ class _Search:
         causes: tuple[Cause, ...] = ()
         if _ratio(start, end) > LEAST:
             causes = self._causes(figure, every, start, end)
-        return Why(
-            figure,
-            real[0][figure],
-            real[1][figure],
-            explained,
-            causes,
-            tuple(self.candidates),
-            self.unexamined,
-            len(self._known),
-        )
+        values = real[0][figure], real[1][figure], explained
+        examined = tuple(self.candidates), self.unexamined, len(self._known)
+        return Why(figure, *values, causes, *examined)
 
     def replay(self, flipped: frozenset[str]) -> Rerun:
         """The first run with some decisions as in the second."""
@@ -253,16 +242,8 @@ class _Search:
         self, figure: str, name: str, kept: frozenset[str], effect: float
     ) -> Cause:
         before, after = (values.get(name, "") for values in self._values)
-        flip = Flip(
-            figure=figure,
-            name=name,
-            before=before,
-            after=after,
-            without=self.replay(kept - {name}),
-            within=self.replay(kept),
-            aligned=self.aligned,
-            net=self._net,
-        )
+        runs = self.replay(kept - {name}), self.replay(kept)
+        flip = Flip(figure, name, before, after, *runs, self.aligned, self._net)
         return Cause(name, before, after, effect, reason(flip))
 
 

@@ -62,7 +62,7 @@ def test_engines_and_joining_do_not_matter() -> None:
     records = [recorded(program, **VIRTUAL), recorded(program, **VIRTUAL, **NAIVE)]
     found = align(*records)
     assert (found.shared, found.changed) == (1.0, [])
-    assert len(found.longer) == len(found.pairs) == records[1].rows("ops")
+    assert len(found.pairs) == records[1].rows("ops")
 
 
 def test_two_networks_of_one_making_are_the_same() -> None:
@@ -92,5 +92,5 @@ def test_empty_records() -> None:
 def test_ten_thousand_operations_are_aligned_in_time() -> None:
     before, after = record_of(many(10_000)), record_of(many(9_990))
     before.ops(), after.ops()
-    assert pace.shortest(lambda: align(before, after), 10) <= 0.1
+    assert pace.shortest(lambda: align(before, after), 5) <= 0.1
     assert align(before, after).shared == 0.999

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -257,4 +259,12 @@ def test_ten_thousand_operations_are_replayed_in_time() -> None:
     record = long_record(10_000)
     knobs: dict[str, Any] = {"MXNET_CPU_WORKER_NTHREADS": 4, **ROUND}
     assert rerun(record, **knobs).makespan < rerun(record).makespan / 2
-    assert pace.shortest(lambda: rerun(record, **knobs), 10) <= 0.1
+    assert pace.shortest(lambda: rerun(record, **knobs), 5) <= 0.1
+
+
+def test_the_program_of_the_page_in_the_book_runs() -> None:
+    page = Path(__file__).parents[2] / "book" / "replay.md"
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    assert names["found"].changes == {"MXNET_EXEC_ENABLE_INPLACE": False}

@@ -146,7 +146,7 @@ def test_what_waits_for_whom() -> None:
     assert (one.makespan, two.makespan) == (3000, 2000)
     assert one.waited_for == [-1, 0, 1]
     assert two.waited_for == [-1, -1, 0]
-    assert two.busy == {"cpu(0)/0": 2000, "cpu(0)/1": 1000}
+    assert [one.worker for one in two.lanes] == ["cpu(0)/0", "cpu(0)/1", "cpu(0)/0"]
     assert "predicted" in repr(two)
 
 
