@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         util,
         visualization,
     )
+    from minimx import experiments as replay
     from minimx import image as img
     from minimx import initializer as init
     from minimx import kvstore as kv
@@ -91,7 +92,6 @@ if TYPE_CHECKING:
     from minimx import visualization as viz
     from minimx.attribute import AttrScope
     from minimx.commands.clusters.cluster import cluster
-    from minimx.core import replay
     from minimx.executor import Executor
     from minimx.symbol import Symbol
     from minimx.util import (

@@ -1,1 +1,1 @@
-from minimx.core.replay import *
+from minimx.experiments import *

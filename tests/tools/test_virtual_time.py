@@ -21,6 +21,7 @@ from minimx.core.engine.lanes import LAYOUTS, Lane, Sizes
 from minimx.core.engine.var import Claim, distinct
 from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
+from minimx.core.record import Record
 from minimx.tools.virtual_time import virtual
 from minimx.tools.virtual_time.simulation import Job, Simulation
 from minimx.tools.virtual_time.virtual import PUSH_NS, VirtualEngine
@@ -175,6 +176,20 @@ def test_declared_costs_count(device: Device) -> None:
     assert took(engine.NORMAL, Cost(10**9, 8)) == costs.run_ns(10**9, 8)
     assert took(engine.NORMAL, Cost(8, 10**9)) == costs.run_ns(8, 10**9)
     assert took(engine.COPY_TO_GPU, Cost(0, 2 * 10**6)) == costs.copy_ns(10**6)
+
+
+def test_dependencies_of_joined_operations_are_those_of_the_program() -> None:
+    """What is joined is linked to what was pushed before it, though nothing ran yet."""
+    with knobs(MINIMX_CLOCK="virtual"), Record() as record:
+        var = Var()
+        first = engine.push(lambda: None, cpu(), [], [var], "first")
+        with engine.bulk(4):
+            part = engine.push(lambda: None, cpu(), [var], [Var()], "part")
+        engine.wait_all()
+    edges = record.table("deps")
+    kinds = record.texts(edges["kind"])
+    rows = zip(edges["src"].tolist(), edges["dst"].tolist(), kinds, strict=True)
+    assert (first, part, "RAW") in list(rows)
 
 
 def test_the_clock_goes_on_when_the_engine_changes_and_inside_operations() -> None:

@@ -6,6 +6,7 @@ What the knobs leave open is as the card has it. `MINIMX_SIM_GPU_PRESET=V100` br
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from minimx.core.errors import DeviceError
 from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 
+Get = Callable[[str], Any]
+
 # Knob of a cost -> the field of `Costs`, and how much of the field one unit is.
 _COSTS: Final = {
     "MINIMX_SIM_LAUNCH": ("launch_ns", 1e3),
@@ -28,15 +31,18 @@ COST_KNOBS: Final = tuple(_COSTS)
 MEMORY_KNOBS: Final = ("MINIMX_SIM_GPU_PRESET", "MINIMX_SIM_GPU_MEMORY")
 
 
-def card() -> Card:
-    """The kind of card that simulated GPUs are, as the knobs have it."""
-    chosen = CARDS[knobs.get("MINIMX_SIM_GPU_PRESET")]
+def card(get: Get = knobs.get, is_set: Callable[[str], bool] = knobs.is_set) -> Card:
+    """The kind of card that simulated GPUs are, as the knobs have it.
+
+    get, is_set: read a knob; a replay reads those of a recorded run.
+    """
+    chosen = CARDS[get("MINIMX_SIM_GPU_PRESET")]
     memory, costs = chosen.memory, chosen.costs
-    if knobs.is_set("MINIMX_SIM_GPU_MEMORY"):
-        memory = int(knobs.get("MINIMX_SIM_GPU_MEMORY"))
+    if is_set("MINIMX_SIM_GPU_MEMORY"):
+        memory = int(get("MINIMX_SIM_GPU_MEMORY"))
     for knob, (field, unit) in _COSTS.items():
-        if knobs.is_set(knob):
-            amount = knobs.get(knob) * unit
+        if is_set(knob):
+            amount = get(knob) * unit
             if field.endswith("_ns"):
                 amount = round(amount)
             costs = replace(costs, **{field: amount})
@@ -44,14 +50,15 @@ def card() -> Card:
     return chosen if same else Card(chosen.name, memory, costs)
 
 
-def link_between(source: Device, target: Device) -> Link | None:
+def link_between(source: Device, target: Device, get: Get = knobs.get) -> Link | None:
     """The link over which two GPUs copy directly; None if they cannot or may not.
 
-    MXNET_ENABLE_GPU_P2P allows it, MINIMX_SIM_LINKS says which links there are.
+    MXNET_ENABLE_GPU_P2P allows it, MINIMX_SIM_LINKS says which links there are. get:
+    reads a knob, as for `card`.
     """
-    if source is target or not knobs.get("MXNET_ENABLE_GPU_P2P"):
+    if source is target or not get("MXNET_ENABLE_GPU_P2P"):
         return None
-    layout = links.LAYOUTS[knobs.get("MINIMX_SIM_LINKS")]
+    layout = links.LAYOUTS[get("MINIMX_SIM_LINKS")]
     return layout(source.device_id, target.device_id)
 
 
@@ -96,18 +103,20 @@ class Passage:
     ns: int
 
 
-def passage(source: Device, target: Device, costs: Costs, nbytes: int) -> Passage:
+def passage(
+    source: Device, target: Device, costs: Costs, nbytes: int, get: Get = knobs.get
+) -> Passage:
     """How a copy of so many bytes goes: its wires, and its time in nanoseconds.
 
     costs: those of a GPU at one of the ends. Two GPUs without a link copy through the
-    host; inside a device every byte is read and written.
+    host; inside a device every byte is read and written. get: as for `card`.
     """
     link = None
     if source is target:
         speed = costs.memory_bandwidth / 2  # read there and written there
     else:
         if source.device_type == target.device_type == "gpu":
-            link = link_between(source, target)
+            link = link_between(source, target, get)
         speed = _speed(link or links.PCIE, costs)
     return Passage(
         links.wires(source, target, link),

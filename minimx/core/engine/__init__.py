@@ -56,31 +56,11 @@ from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 
 __all__ = [
-    "COPY_FROM_GPU",
-    "COPY_TO_GPU",
-    "CPU_PRIORITIZED",
-    "GPU_PRIORITIZED",
-    "NORMAL",
-    "NO_SKIP",
-    "SEGMENT",
-    "Engine",
-    "Launches",
-    "Operation",
-    "Transfer",
-    "Var",
-    "bulk",
-    "current",
-    "engine_type",
-    "on_worker_start",
-    "push",
-    "register",
-    "restart",
-    "set_bulk_size",
-    "urgent",
-    "wait_all",
-    "wait_to_read",
-    "wait_to_write",
-]
+    "COPY_FROM_GPU", "COPY_TO_GPU", "CPU_PRIORITIZED", "GPU_PRIORITIZED", "NORMAL",
+    "NO_SKIP", "SEGMENT", "Engine", "Launches", "Operation", "Transfer", "Var", "bulk",
+    "current", "engine_type", "on_worker_start", "push", "register", "restart",
+    "set_bulk_size", "urgent", "wait_all", "wait_to_read", "wait_to_write",
+]  # fmt: skip
 
 # Seconds that an operation may go on when the program is over.
 PATIENCE_AT_EXIT: Final = 5.0

@@ -121,10 +121,14 @@ class Wires:
         cost = operation.cost
         if not isinstance(cost, Transfer):
             return now + ns
-        wires = cost.passage.wires
-        with self._lock:
-            start = max([now, *(self._free.get(wire, now) for wire in wires)])
-            self._free.update(dict.fromkeys(wires, start + ns))
+        start = self.reserve(cost.passage.wires, now, ns)
         if operation.trace is not None:
             operation.trace.t_sent = start
         return start + ns
+
+    def reserve(self, wires: Sequence[str], now: int, ns: int) -> int:
+        """When a copy of `ns` may start; its wires are busy until it ends."""
+        with self._lock:
+            start = max([now, *(self._free.get(wire, now) for wire in wires)])
+            self._free.update(dict.fromkeys(wires, start + ns))
+        return start

@@ -91,7 +91,7 @@ def replay_pool(
     place = str(device)
     if capacity is None:
         capacity = _recorded_capacity(record, place)
-    where = Device(*_parsed(place))
+    where = Device(*parsed(place))
     turned: Iterator[tuple[int, Policy]] = iter(())
     if policy is None:
         turned = _policies(record, where.device_type, knobs or {})
@@ -238,12 +238,12 @@ def _recorded_capacity(record: Record, place: str) -> int:
     return sizes[place]
 
 
-def _parsed(place: str) -> tuple[str, int]:
+def parsed(place: str) -> tuple[str, int]:
     """The type and number in a device's name, such as `gpu(0)`."""
     kind, _, rest = place.partition("(")
     number = rest.removesuffix(")")
     if not number.isdigit():
-        raise ArgumentError(f"replay_pool: {place!r} is not a device such as 'gpu(0)'.")
+        raise ArgumentError(f"replay: {place!r} is not a device such as 'gpu(0)'.")
     return kind, int(number)
 
 

@@ -21,21 +21,12 @@ from minimx.core.engine.var import Claim, append, release
 
 
 @dataclass(eq=False, slots=True)
-class Job:
-    """A claim in the simulation: who serves it, when it was pushed and got ready."""
-
-    claim: Claim
-    lane: Lane
-    pushed: int
-    priority: int = 0
-    ready: int = 0
-
-
-@dataclass(eq=False, slots=True)
 class _Serving:
-    """A lane's idle workers, and the ready jobs that wait for one."""
+    """A lane's idle workers, the names of all, and the ready jobs that wait for one."""
 
     idle: list[int]
+    names: list[str]
+    by_priority: bool
     queue: list[tuple[int, int, Job]] = field(default_factory=list)
 
     def take(self) -> Job:
@@ -44,6 +35,18 @@ class _Serving:
             return heappop(self.queue)[2]
         self.queue.sort()  # which keeps it a heap
         return self.queue.pop(pick([job.claim for *_, job in self.queue]))[2]
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A claim in the simulation: who serves it, when it was pushed and got ready."""
+
+    claim: Claim
+    lane: Lane
+    pushed: int
+    priority: int = 0
+    ready: int = 0
+    serving: _Serving | None = None
 
 
 class Simulation:
@@ -71,6 +74,13 @@ class Simulation:
     def push(self, job: Job) -> None:
         """Queue a job on its vars, behind all jobs pushed before."""
         self.pending += 1
+        lane = job.lane
+        job.serving = self._lanes.get(lane.name)
+        if job.serving is None:
+            workers = range(lane.threads)
+            names = [f"{lane.name}/{worker}" for worker in workers]
+            job.serving = _Serving([*workers], names, lane.by_priority)
+            self._lanes[lane.name] = job.serving
         if append(job.claim):
             # Of several threads that push, one may lag behind the simulation.
             self._foresee(max(self.time, job.pushed), job, None)
@@ -81,37 +91,28 @@ class Simulation:
         """Let the next event happen; there is one as long as a job is pending."""
         self.time, _, job, worker = heappop(self._agenda)
         if worker is None:
-            self._queue(job)
+            self._serve(self._line_up(job))
         else:
             self._end(job, worker)
 
     def _foresee(self, time: int, job: Job, worker: int | None) -> None:
         heappush(self._agenda, (time, next(self._order), job, worker))
 
-    def _serving(self, lane: Lane) -> _Serving:
-        serving = self._lanes.get(lane.name)
-        if serving is None:
-            serving = self._lanes[lane.name] = _Serving(list(range(lane.threads)))
-        return serving
-
-    def _queue(self, job: Job) -> None:
-        """A job is ready: it queues on its lane, where a worker may be idle."""
-        self._line_up(job)
-        self._serve(self._serving(job.lane))
-
-    def _line_up(self, job: Job) -> None:
-        """A job is ready, but no worker looks at the queue yet."""
+    def _line_up(self, job: Job) -> _Serving:
+        """A job is ready, but no worker looks at the queue of its lane yet."""
         job.ready = self.time
-        urgency = -job.priority if job.lane.by_priority else 0
-        queue = self._serving(job.lane).queue
-        heappush(queue, (urgency, next(self._order), job))
+        serving = job.serving
+        assert serving is not None
+        urgency = -job.priority if serving.by_priority else 0
+        heappush(serving.queue, (urgency, next(self._order), job))
+        return serving
 
     def _serve(self, serving: _Serving) -> None:
         """Idle workers take the first jobs of their lane."""
         while serving.queue and serving.idle:
             worker = heappop(serving.idle)
             job = serving.take()
-            end = self._run(job, f"{job.lane.name}/{worker}")
+            end = self._run(job, serving.names[worker])
             self._foresee(end, job, worker)
 
     def _end(self, job: Job, worker: int) -> None:
@@ -121,14 +122,18 @@ class Simulation:
         then looks which job is the most urgent one.
         """
         self.pending -= 1
-        mine = self._serving(job.lane)
+        mine = job.serving
+        assert mine is not None
         heappush(mine.idle, worker)
+        ready = release(job.claim)
+        if ready is None:
+            self._serve(mine)
+            return
         lanes = [mine]
-        for claim in release(job.claim) or ():
+        for claim in ready:
             next_job = self._blocked.pop(claim)
             if next_job.pushed <= self.time:
-                self._line_up(next_job)
-                lanes.append(self._serving(next_job.lane))
+                lanes.append(self._line_up(next_job))
             else:  # in simulated time, nobody has pushed it yet
                 self._foresee(next_job.pushed, next_job, None)
         for serving in lanes:

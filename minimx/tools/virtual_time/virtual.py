@@ -120,6 +120,8 @@ class VirtualEngine(Engine):
         """Send an operation to the simulation; False if the engine closed."""
         with var_lock:
             if self.open:
+                if operation.trace is not None:  # before later ones, joined or not, are
+                    operation.trace.link(operation)
                 self._python += self._push_ns
                 self._inbox.put(Job(operation, lane, self._python, operation.priority))
             return self.open
