@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 
 import minimx as mx
 from minimx.core import engine
+from minimx.core.drivers import driver_for
 from minimx.core.errors import ArgumentError
+from minimx.core.ops.spec import Cost
+from minimx_widgets.scheduler.levels import LEVELS
 from minimx_widgets.scheduler.program import Program, op
 from minimx_widgets.scheduler.stepping import (
     DONE,
@@ -20,6 +24,7 @@ from minimx_widgets.scheduler.stepping import (
     begin,
     bound,
     overlapping,
+    policy,
     run,
 )
 
@@ -206,3 +211,68 @@ def test_the_virtual_engine_agrees_on_a_chain_and_on_what_is_independent() -> No
     assert done == [
         TWO_READERS.operations[bar.op].name for bar in run(TWO_READERS).bars
     ]
+
+
+def test_the_order_of_a_line_runs_in_the_real_engine() -> None:
+    """Level 1 by hand: the chain first. The real engine then takes as long."""
+    program = LEVELS[0].program
+    mine = begin(program, 2, push=0).until_choice()
+    for name in ("a1", "b", "a2", "c", "a3", "d"):
+        mine = mine.start(
+            len(mine.moves), program.number(name), _free(mine)
+        ).until_choice()
+    assert mine.makespan == 6 < run(program, 2, push=0).makespan == 8
+    space: dict[str, Any] = {}
+    exec(policy(mine, "ChainFirst"), space)
+    mx.engine.register("ChainFirst", space["ChainFirst"])
+    try:
+        assert _in_the_engine(program, "ThreadedEnginePerDevice") == 8
+        assert _in_the_engine(program, "ChainFirst") == 6
+    finally:
+        mx.policies.unregister("ChainFirst")
+    with pytest.raises(ArgumentError, match="name of a class"):
+        policy(mine, "chain first")
+
+
+def _free(line: Line) -> int:
+    return line.at(len(line.moves)).free[0]
+
+
+def _in_the_engine(program: Program, kind: str) -> int:
+    """The µs of a program on the virtual clock, all of it pushed at one moment."""
+    costs = driver_for(mx.cpu()).costs
+    named = {name: engine.Var() for name in program.variables}
+    engine.wait_all()
+    with mx.knobs(
+        MINIMX_CLOCK="virtual", MXNET_ENGINE_TYPE=kind, MXNET_CPU_WORKER_NTHREADS=2
+    ):
+        with mx.Record() as record:
+            signal = engine.Var()
+            _push("signal", 1000, [], [signal], costs, device_id=1)
+            for one in program.operations:
+                reads = [signal, *(named[name] for name in one.reads)]
+                _push(
+                    one.name,
+                    1000 * one.cost,
+                    reads,
+                    [named[n] for n in one.writes],
+                    costs,
+                )
+            engine.wait_all()
+        ops = record.ops()
+        first = ops["t_end"].min()
+        return round((ops["t_end"].max() - first) / 1e6)
+
+
+def _push(
+    name: str,
+    us: int,
+    reads: list[Any],
+    writes: list[Any],
+    costs: Any,
+    device_id: int = 0,
+) -> None:
+    flops = round((us * 1000 - costs.launch_ns) * costs.flops / 1e9)
+    engine.push(
+        lambda: None, mx.cpu(device_id), reads, writes, name, cost=Cost(flops, 0)
+    )

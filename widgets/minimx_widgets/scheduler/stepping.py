@@ -466,9 +466,29 @@ def run(program: Program, workers: int = 2, push: int = 1) -> Line:
     return begin(program, workers, push).to_end()
 
 
-def sequential(program: Program) -> int:
-    """The µs that NaiveEngine takes: one operation after the other."""
-    return program.work
+def policy(line: Line, name: str = "MySchedule") -> str:
+    """The order of a line as a class for `mx.engine.register`, as source text.
+
+    Of the operations that are ready the real engine then starts the one that began
+    first in the line; names that the line does not have come last, in their order. A
+    policy answers which one is next, so it cannot let a worker wait for what comes.
+    Raises `ArgumentError` unless `name` can be the name of a class.
+    """
+    if not name.isidentifier():
+        raise ArgumentError(f"policy: {name!r} cannot be the name of a class.")
+    order = [line.program.operations[bar.op].name for bar in line.bars]
+    return f'''class {name}:
+    """What began first in a line of {line.makespan} µs on {line.workers} workers."""
+
+    ORDER = {order!r}
+
+    def pick(self, ready):
+        places = [
+            self.ORDER.index(one.name) if one.name in self.ORDER else len(self.ORDER)
+            for one in ready
+        ]
+        return places.index(min(places))
+'''
 
 
 def bound(program: Program, workers: int) -> int:

@@ -54,7 +54,8 @@ class SchedulerStepper(PicturedWidget):
     `show(name)` goes back to the first.
 
     The page asks what these do too: `show`, `start(op, worker)`, `wait()`, `finish()`,
-    `why(op)`, `run_to(op)`, `set_workers(n)`. `SchedulerStepper.level(1)` is a program
+    `why(op)`, `run_to(op)`, `set_workers(n)`. `policy()` is the shown order as a class
+    that the real engine runs. `SchedulerStepper.level(1)` is a program
     for which the engine's own line is not the best one.
     """
 
@@ -206,6 +207,14 @@ class SchedulerStepper(PicturedWidget):
     def why(self, name: str) -> str:
         """Why an operation is not running now, in a sentence."""
         return self.shown.line.at(self._step).why(self.program.number(name))
+
+    def policy(self, name: str = "MySchedule") -> str:
+        """The shown line's order as a class for `mx.engine.register`, as source text.
+
+        Paste it into a cell: the real runtime then starts ready operations in this
+        order. Raises `ArgumentError` unless `name` can be the name of a class.
+        """
+        return stepping.policy(self.shown.line, name)
 
     def set_workers(self, workers: int) -> None:
         """Another number of workers, 0 for NaiveEngine: all begins again."""
