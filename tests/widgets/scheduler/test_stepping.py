@@ -261,7 +261,7 @@ def _in_the_engine(program: Program, kind: str) -> int:
             engine.wait_all()
         ops = record.ops()
         first = ops["t_end"].min()
-        return round((ops["t_end"].max() - first) / 1e6)
+        return round(float(ops["t_end"].max() - first) / 1e6)
 
 
 def _push(
