@@ -105,7 +105,7 @@ def test_it_is_pickled_with_its_remarks() -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="symbol.load: cannot read"):
         mx.sym.load(str(tmp_path / "nowhere.json"))
     (tmp_path / "bytes.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="no text"):

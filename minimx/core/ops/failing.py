@@ -17,6 +17,8 @@ from minimx.core.ops.settings import shown
 from minimx.core.ops.spec import Spec
 from minimx.core.storage import pool_for
 
+Kernel = Callable[..., None]
+
 _KINDS: dict[type[Exception], type[errors.MXNetError]] = {
     MemoryError: errors.OutOfMemory,
     IndexError: errors.ElementError,
@@ -44,20 +46,22 @@ def explained(op: Any, reason: Exception) -> Exception:
     return error
 
 
-def kernel_of(make: Any, outs: tuple[Spec, ...]) -> Callable[..., None]:
+def kernel_of(op: Any, make: Callable[[], Kernel], outs: tuple[Spec, ...]) -> Kernel:
     """What an operator's method gives: a kernel, whose errors name the operator.
 
-    make: the method with its arguments, a `functools.partial`.
+    make: the method with its arguments. A kernel that is nothing but calls of machine
+    code (`core/kernels/prebuilt.py`), or writes 0 or 1, cannot fail and stays.
 
     Tables that some kernels hold grow with their outputs, so the host's pool has to
     have room for those first.
     """
-    op = make.func.__self__
     try:
         pool_for(cpu()).expect(sum([spec.nbytes for spec in outs]), owner(op.name))
         kernel = make()
     except Exception as reason:
         raise explained(op, reason)  # noqa: B904 (it has its cause)
+    if hasattr(kernel, "calls") or op.name in ("_zeros", "_ones"):
+        return kernel
 
     def run(*arrays: Any) -> None:
         try:

@@ -347,7 +347,7 @@ class Plan:
     dry_run: ClassVar[bool] = False
 
     __slots__ = (
-        "_compute", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs",
+        "_compute", "_op", "cost", "kernel", "name", "needs_rng", "on_cuda", "outs",
         "plain", "eager", "workspace",
     )  # fmt: skip
 
@@ -358,7 +358,7 @@ class Plan:
         if self.eager is not None:
             self.plain = False
             return
-        self.name = op.name
+        self.name, self._op = op.name, op
         try:
             inferred = op.infer(*specs)
             self.outs = inferred if isinstance(inferred, tuple) else (inferred,)
@@ -399,7 +399,7 @@ class Plan:
         if name != "kernel":
             raise AttributeError(name)
         self.kernel = kernel = (
-            _nothing if Plan.dry_run else kernel_of(self._compute, self.outs)
+            _nothing if Plan.dry_run else kernel_of(self._op, self._compute, self.outs)
         )
         return kernel
 

@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_left_out(
     text = capsys.readouterr()
     assert "x.rec: 1 images, 3 left out" in text.out
     for why in (
-        "gone.png: cannot read",
+        "gone.png: image.read: cannot read",
         "notes.txt: 8 bytes that",
         "gives it no label",
     ):
