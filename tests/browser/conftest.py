@@ -166,6 +166,8 @@ class Notebook:
         self.page.remove_listener("console", self._console)
         if not self.page.evaluate(CLOSE_ALL):
             return False
+        if self.page.evaluate("() => document.body.dataset.jpThemeLight") == "false":
+            self.dark(False)
         try:
             self.page.wait_for_function(IS_EMPTY, timeout=5000)
         except TimeoutError:

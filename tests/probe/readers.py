@@ -14,7 +14,6 @@ import json
 import random
 import time
 import warnings
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +30,8 @@ from minimx.kvstore.simulation import measure
 from minimx.profiler.check import check_trace
 from minimx.tools import numpy_files
 from tests.probe.faults import Fault, ours
-from tests.probe.mutations import changed, changed_json
+from tests.probe.files import header_changed, json_changed, member_changed
+from tests.probe.mutations import changed
 
 ROOT = Path(__file__).parents[1]
 EXCHANGE = ROOT / "compat" / "answers" / "exchange"
@@ -39,52 +39,6 @@ SAMPLES = ROOT / "profiler" / "samples"
 X = np.arange(12, dtype="float32").reshape(3, 4) / 8
 
 Mutate = Callable[[bytes, random.Random], bytes]
-
-
-def bytes_changed(content: bytes, draw: random.Random) -> bytes:
-    return changed(content, draw)
-
-
-def json_changed(content: bytes, draw: random.Random) -> bytes:
-    """As text, or as JSON that is still JSON."""
-    if draw.randrange(4) == 0:
-        return changed(content, draw)
-    return changed_json(content, draw).encode("utf-8", "surrogatepass")
-
-
-def member_changed(content: bytes, draw: random.Random) -> bytes:
-    """A zip archive that is sound, with something wrong inside."""
-    if draw.randrange(3) == 0:
-        return changed(content, draw)
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
-        names = old.namelist()
-        chosen = draw.choice(names)
-        for name in names:
-            inside = old.read(name)
-            if name == chosen:
-                inside = _manifest_changed(name, inside, draw)
-            new.writestr(name, inside, draw.choice((0, 0, 8)))
-    return made.getvalue()
-
-
-def _manifest_changed(name: str, inside: bytes, draw: random.Random) -> bytes:
-    if not name.startswith("manifest") or draw.randrange(4) == 0:
-        return changed(inside, draw)
-    text = changed_json(np.load(io.BytesIO(inside)).tobytes(), draw)
-    packed = io.BytesIO()
-    np.save(packed, np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))
-    return packed.getvalue()
-
-
-def header_changed(content: bytes, draw: random.Random) -> bytes:
-    """States of an optimizer, of which the header is JSON in an array."""
-    if draw.randrange(4) == 0:
-        return changed(content, draw)
-    arrays: Any = nd.load_frombuffer(content)
-    text = changed_json(arrays["header"].asnumpy().tobytes(), draw).encode()
-    arrays["header"] = nd.array(np.frombuffer(text, np.uint8), dtype="uint8")
-    return mx.nd.serialize.dumps(arrays)
 
 
 @dataclass
@@ -499,7 +453,7 @@ def _one(
     for file, content in reader.files.items():
         (folder / file).write_bytes(content)
     damaged = draw.choice([file for file in reader.files if file != "sound"])
-    mutate = reader.damage.get(damaged, bytes_changed)
+    mutate = reader.damage.get(damaged, changed)
     (folder / damaged).write_bytes(mutate(reader.files[damaged], draw))
     begun = time.monotonic()
     try:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minimx_widgets.scheduler.lines import Line, begin, bound, run
 from minimx_widgets.scheduler.optimum import MOST_OPERATIONS, optimum
 from minimx_widgets.scheduler.program import Program, op
-from minimx_widgets.scheduler.stepping import Line, begin, bound, run
 
 
 def best_by_trying(program: Program, workers: int, push: int) -> int:

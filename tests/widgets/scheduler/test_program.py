@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import minimx as mx
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
+from minimx_widgets.scheduler.lines import run
 from minimx_widgets.scheduler.program import MOST, Hazard, Operation, Program, op
-from minimx_widgets.scheduler.stepping import run
 
 seeds = st.integers(0, 10**6)
 

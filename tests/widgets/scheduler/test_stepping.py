@@ -15,18 +15,16 @@ from minimx.core.drivers import driver_for
 from minimx.core.errors import ArgumentError
 from minimx.core.ops.spec import Cost
 from minimx_widgets.scheduler.levels import LEVELS
-from minimx_widgets.scheduler.program import Program, op
-from minimx_widgets.scheduler.stepping import (
-    DONE,
-    READY,
+from minimx_widgets.scheduler.lines import (
     Line,
-    Stepper,
     begin,
     bound,
     overlapping,
     policy,
     run,
 )
+from minimx_widgets.scheduler.program import Program, op
+from minimx_widgets.scheduler.stepping import DONE, READY, Stepper
 
 programs = st.builds(
     Program.generated, st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 8)

@@ -22,8 +22,8 @@ from minimx.core.record import Record
 from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.parts.text import code
 from minimx_widgets.course.working import MS, push
+from minimx_widgets.scheduler.lines import Line, run
 from minimx_widgets.scheduler.program import Hazard, Operation, Program, op
-from minimx_widgets.scheduler.stepping import Line, run
 from minimx_widgets.scheduler.view import SchedulerStepper
 
 #: a(2) b(3) c=a+b(1) d=2a(2) a+=1(1) e=c+d(1)

@@ -10,8 +10,8 @@ that is left, say so.
 
 from __future__ import annotations
 
+from minimx_widgets.scheduler.lines import run
 from minimx_widgets.scheduler.program import Program
-from minimx_widgets.scheduler.stepping import run
 
 #: More operations are not searched, and no more branches than so many.
 MOST_OPERATIONS, MOST_BRANCHES = 14, 60_000

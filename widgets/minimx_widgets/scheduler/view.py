@@ -18,11 +18,12 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.record import Record
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
-from minimx_widgets.scheduler import stepping
+from minimx_widgets.scheduler import lines, stepping
 from minimx_widgets.scheduler.levels import LEVELS, Level
+from minimx_widgets.scheduler.lines import Line
 from minimx_widgets.scheduler.optimum import optimum
 from minimx_widgets.scheduler.program import Operation, Program
-from minimx_widgets.scheduler.stepping import STATES, Line, Moment
+from minimx_widgets.scheduler.stepping import STATES, Moment
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted, human_bytes
 
@@ -101,10 +102,10 @@ class SchedulerStepper(PicturedWidget):
         return any(line.makespan <= self.best for line in own)
 
     def _begin(self, workers: int) -> None:
-        line = stepping.run(self.program, workers, self._push)
+        line = lines.run(self.program, workers, self._push)
         found = optimum(self.program, workers, self._push)
         #: The least µs of any schedule, or a bound below which none can be.
-        self.best = stepping.bound(self.program, workers) if found is None else found
+        self.best = lines.bound(self.program, workers) if found is None else found
         self.exact = found is not None
         self.lines = [Named("the engine", line)]
         self._shown, self._step = 0, 0
@@ -214,7 +215,7 @@ class SchedulerStepper(PicturedWidget):
         Paste it into a cell: the real runtime then starts ready operations in this
         order. Raises `ArgumentError` unless `name` can be the name of a class.
         """
-        return stepping.policy(self.shown.line, name)
+        return lines.policy(self.shown.line, name)
 
     def set_workers(self, workers: int) -> None:
         """Another number of workers, 0 for NaiveEngine: all begins again."""
