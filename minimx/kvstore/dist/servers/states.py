@@ -76,8 +76,12 @@ class RemoteUpdater:
         content: bytes = whole.get_states(dump_optimizer)
         return content
 
-    def set_states(self, states: bytes) -> None:
-        """Take over what `get_states` gave; DataError if it is something else."""
+    def set_states(self, states: bytes, weights: Any = None) -> None:
+        """Take over what `get_states` gave; DataError if it is something else.
+
+        weights: not looked at, as servers hold them: states are compared with them at
+        their first update.
+        """
         payloads = []
         with_counts = b'"optimizer": {' in states  # in the header, which is JSON
         for server in range(self._store._servers):
