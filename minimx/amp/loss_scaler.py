@@ -54,7 +54,7 @@ registered: dict[str, Callable[[], Policy]] = {}
 
 
 def policy_called(name: str) -> Policy:
-    """A registered policy. Raises `ArgumentError` for a name that nobody registered."""
+    """A registered policy. Raises `ArgumentError` for an unregistered name."""
     if name not in registered:
         known = ", ".join(registered) or "none"
         raise ArgumentError(

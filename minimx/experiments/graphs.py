@@ -164,7 +164,7 @@ def new_sizes(
         key, after = (program.device, program.nbytes), program.under(settings).nbytes
         if found.setdefault(key, after) != after or (not key[1] and after):
             raise ArgumentError(
-                f"replay: by the record nobody can say which graph of {program.device} "
+                f"replay: the record does not say which graph of {program.device} "
                 f"an arena of {key[1]:,} bytes belongs to: for one it becomes "
                 f"{found[key]:,} bytes, for another {after:,}. Give only the network "
                 "that you ask about, called in one way."

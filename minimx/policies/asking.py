@@ -4,7 +4,7 @@
     ask(5000, {4096: 1})               # the answer, or `Broken`
     within(2.0, lambda: run(ask))      # or `Broken`, if it takes longer
 
-A policy is code that somebody has just written. It may raise, loop for ever, or answer
+A policy is code that a user has just written. It may raise, loop for ever, or answer
 differently each time. `Broken` says what was asked, what came, and which rule that
 breaks; a check makes a lesson of it, the running system a warning.
 """

@@ -171,7 +171,7 @@ class Kind(ABC, Generic[SubjectT, TraceT]):
             self._offer()
 
     def gone(self, name: str) -> None:
-        """Warn that a name is in force which nobody knows any more.
+        """Warn that a name is in force which is not registered any more.
 
         A `with` block that was open when it was unregistered can put it back, and a
         record from another program can name it.

@@ -183,7 +183,7 @@ def _layout_of(entry: Entry) -> Callable[[Device, int, Sizes], Lane]:
 
 
 def _gone(name: str, device: Device, prop: int, sizes: Sizes) -> Lane:
-    """The lanes under a name that nobody knows any more."""
+    """The lanes under a name that is not registered any more."""
     SCHEDULERS.gone(name)
     return per_device(device, prop, sizes)
 

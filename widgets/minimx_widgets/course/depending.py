@@ -257,7 +257,7 @@ def true_program() -> Program:
 
 
 def declared_program(declared: Mapping[str, Any]) -> Program:
-    """The ten operations with the sets that somebody gave: name -> (reads, writes)."""
+    """The ten operations with given sets: name -> (reads, writes)."""
     found: list[Operation] = []
     for one in true_program().operations:
         reads, writes = declared[one.name]
@@ -386,7 +386,7 @@ def outcome(order: Any) -> dict[str, float]:
     """The variables after the ten operations were done in an order."""
     v = dict(START)
     for name in ("x", "h", "y", "l", "g", "log"):
-        v[name] = 0.0  # memory that nobody has written yet
+        v[name] = 0.0  # memory that no operation has written yet
     functions = list(ten(v).values())
     for number in order:
         functions[number]()
@@ -428,7 +428,7 @@ def lanes(kind: str) -> float:
 
 
 def runs_unasked() -> bool:
-    """Whether an operation runs although nobody ever waits for its result."""
+    """Whether an operation runs although its result is never waited for."""
     ran = threading.Event()
     engine.wait_all()
     engine.push(ran.set, cpu(), [], [Var()], "nobody asks")

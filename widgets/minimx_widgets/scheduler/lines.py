@@ -81,7 +81,7 @@ class Line:
         return replayed(self, (*self.moves[:step], Move()), _first(self.own, step))
 
     def until_choice(self) -> Line:
-        """Go on to where somebody could start something, or to the end."""
+        """Go on to where an operation could start, or to the end."""
         stepper = self.at(len(self.moves))
         moves = list(self.moves)
         while not stepper.over and not stepper.can_start():

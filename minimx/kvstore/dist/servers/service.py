@@ -80,7 +80,7 @@ class Service:
         self._finish = finish
         self._numbers = count()
         self.stores = count()  # made here; as many on all workers when a key is begun
-        self.dropped: deque[int] = deque()  # those that nobody here has any more
+        self.dropped: deque[int] = deque()  # stores that no rank here has any more
         self._asked: dict[int, Asked] = {}
         self._slow_named: set[int] = set()
         self._requests: SimpleQueue[Any] = SimpleQueue()  # None: the end
