@@ -93,7 +93,8 @@ CLOSE_ALL = """async () => {
   }
   return true;
 }"""
-IS_EMPTY = "() => ![...jupyterapp.shell.widgets('main')].some(one => one.context)"
+IS_EMPTY = """() => !document.querySelector('.jp-NotebookPanel, .mx-view, .jp-Dialog')
+  && ![...jupyterapp.shell.widgets('main')].some(one => one.context)"""
 OUTPUTS = """index => {
   const cell = jupyterapp.shell.currentWidget.content.widgets[index];
   return cell.model.outputs.toJSON();
@@ -137,6 +138,12 @@ class Notebook:
     page: Page
     lab: JupyterLab
     complaints: list[str] = field(default_factory=list)
+    reloaded: bool = False
+
+    def reload(self) -> None:
+        """Load the page anew. It restores its documents when it likes, also later."""
+        self.reloaded = True
+        self.page.reload(wait_until="domcontentloaded")
 
     def visit(self, path: str) -> None:
         """Load JupyterLab anew, in a fresh workspace."""
@@ -164,7 +171,7 @@ class Notebook:
         """Shut down the kernels and close all documents; whether the page can stay."""
         self.page.remove_listener("pageerror", self._page_error)
         self.page.remove_listener("console", self._console)
-        if not self.page.evaluate(CLOSE_ALL):
+        if not self.page.evaluate(CLOSE_ALL) or self.reloaded:
             return False
         if self.page.evaluate("() => document.body.dataset.jpThemeLight") == "false":
             self.dark(False)

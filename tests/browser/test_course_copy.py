@@ -88,7 +88,7 @@ def test_a_copy_is_trusted_shows_its_pictures_and_leaves_the_checkout_alone(
     notebook.shoot("course-copy")
     notebook.run(1)
     notebook.page.evaluate(SAVE)
-    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.reload()
     notebook.until(f"() => window.jupyterapp && {NOTEBOOK}?.model?.cells?.length > 1")
     notebook.until(TRUSTED)
     assert git_status() == before

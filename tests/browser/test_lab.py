@@ -332,7 +332,7 @@ def test_a_reloaded_page_finds_its_lab_again(notebook: Notebook) -> None:
         "async () => { await jupyterapp.commands.execute('docmanager:save'); }"
     )
     operations = int(notebook.data("engine", "operations"))
-    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.reload()
     notebook.until(f"n => {OPERATIONS} > n", operations, timeout=60)
     state = "document.querySelector('.mx-view[data-view=training]')?.dataset.state"
     notebook.until(f"() => {state} == 'training'")

@@ -79,7 +79,7 @@ def test_without_a_trusted_notebook_a_cell_brings_the_lab_back(
     open_lab(notebook, "lab", again, MAKE_LAB.replace("lab = ", "other = ")[:-4])
     train(notebook)
     save_untrusted(notebook)
-    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.reload()
     notebook.until(
         f"() => window.jupyterapp && {KERNEL}?.status === 'idle'", timeout=60
     )
@@ -130,7 +130,7 @@ def test_without_its_kernel_a_notebook_shows_the_stored_picture(
     else:
         save_untrusted(notebook)
     notebook.page.evaluate("() => jupyterapp.serviceManager.sessions.shutdownAll()")
-    notebook.page.reload(wait_until="domcontentloaded")
+    notebook.reload()
     picture = notebook.page.locator("img.mx-stored")
     picture.wait_for(timeout=60_000)
     assert picture.evaluate("image => image.naturalWidth") > 600

@@ -34,6 +34,7 @@ from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
 from minimx.core.errors import DeviceError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
+from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Op, Plan
 from minimx.core.storage import pool_for
 
@@ -96,13 +97,19 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         reads = (chunk,)
 
         def run() -> None:
-            kernel(a.view(), out.view())
+            try:
+                kernel(a.view(), out.view())
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904 (it has its cause)
 
     else:
         reads = (chunk, b.chunk)
 
         def run() -> None:
-            kernel(a.view(), b.view(), out.view())
+            try:
+                kernel(a.view(), b.view(), out.view())
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904
 
     if watching is not None:
         run = watching(op, inputs, (out,), run)
@@ -192,11 +199,14 @@ def _push(
     if implementation.workspace or plan.needs_rng or op.mutates:
         if op.mutates:
             writes += _mutated(op, reads)
-        run = _with_extras(plan, implementation, inputs, outs, device, writes)
+        run = _with_extras(op, plan, implementation, inputs, outs, device, writes)
     else:
 
         def run() -> None:
-            kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
+            try:
+                kernel(*[x.view() for x in inputs], *[out.view() for out in outs])
+            except Exception as reason:
+                raise explained(op, reason)  # noqa: B904
 
     if watching is not None:
         run = watching(op, inputs, outs, run)
@@ -214,6 +224,7 @@ def _push(
 
 
 def _with_extras(
+    op: Op,
     plan: Plan,
     implementation: Any,
     inputs: Sequence[NDArray],
@@ -246,6 +257,8 @@ def _with_extras(
                 kernel(*arrays, stream.generator)
             else:
                 kernel(*arrays)
+        except Exception as reason:
+            raise explained(op, reason)  # noqa: B904
         finally:
             if scratch is not None:
                 scratch.free()
@@ -299,14 +312,9 @@ def _given_outputs(
 
 
 def _mixed_devices(op: Op, inputs: Sequence[NDArray]) -> DeviceError:
-    where = ", ".join(
-        f"{name} on {x.chunk.device}"
-        for name, x in zip(
-            op.inputs if not op.variadic else ["data"] * len(inputs),
-            inputs,
-            strict=False,
-        )
-    )
+    names = ["data"] * len(inputs) if op.variadic else op.inputs
+    pairs = zip(names, inputs, strict=False)
+    where = ", ".join(f"{name} on {x.chunk.device}" for name, x in pairs)
     return DeviceError(
         f"{op.name}: the inputs live on different devices ({where}). "
         "Move them with as_in_context()."

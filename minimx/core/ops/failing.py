@@ -47,26 +47,13 @@ def explained(op: Any, reason: Exception) -> Exception:
 
 
 def kernel_of(op: Any, make: Callable[[], Kernel], outs: tuple[Spec, ...]) -> Kernel:
-    """What an operator's method gives: a kernel, whose errors name the operator.
+    """What an operator's method gives: a kernel. An error of it names the operator.
 
-    make: the method with its arguments. A kernel that is nothing but calls of machine
-    code (`core/kernels/prebuilt.py`), or writes 0 or 1, cannot fail and stays.
-
-    Tables that some kernels hold grow with their outputs, so the host's pool has to
-    have room for those first.
+    make: the method with its arguments. Tables that some kernels hold grow with their
+    outputs, so the host's pool has to have room for those first.
     """
     try:
         pool_for(cpu()).expect(sum([spec.nbytes for spec in outs]), owner(op.name))
-        kernel = make()
+        return make()
     except Exception as reason:
         raise explained(op, reason)  # noqa: B904 (it has its cause)
-    if hasattr(kernel, "calls") or op.name in ("_zeros", "_ones"):
-        return kernel
-
-    def run(*arrays: Any) -> None:
-        try:
-            kernel(*arrays)
-        except Exception as reason:
-            raise explained(op, reason)  # noqa: B904
-
-    return run

@@ -76,6 +76,7 @@ class TrainingView {
     });
     this.split = el("div", { class: "mx-split", role: "img" }, ...PHASES.map(() => el("span")));
     this.frame.picture.append(this.split);
+    this.splitDrawn = "";
     this.surface.node.addEventListener("pointermove", (event) => this.hover(event), { signal });
     this.surface.node.addEventListener("pointerleave", () => this.leave(), { signal });
     data.store.addEventListener("change", (event) => this.follow(event), { signal });
@@ -358,7 +359,9 @@ class TrainingView {
     const total = phases.reduce((a, b) => a + b, 0);
     this.split.hidden = total === 0;
     const words = PHASES.map((name, i) => `${name} ${percent(total ? phases[i] / total : 0)}`);
-    if (this.split.getAttribute("aria-label") === words.join(", ")) return;
+    const drawn = `${words.join()} ${this.surface.width}`; // what fits depends on the width
+    if (this.splitDrawn === drawn) return;
+    this.splitDrawn = drawn;
     this.split.setAttribute("aria-label", words.join(", "));
     [...this.split.children].forEach((node, i) => {
       const part = total ? phases[i] / total : 0;

@@ -20,6 +20,7 @@ from minimx.core.graph.passes.report import Change, Passed
 from minimx.core.graph.values.ir import Entry, Graph, Node, retraced
 from minimx.core.graph.values.specs import Specs, plan_of
 from minimx.core.operators.creation import Creation
+from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Kernel, Plan
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
@@ -200,5 +201,8 @@ def _computed(plan: Plan, inputs: list[Any]) -> list[Any]:
     """The outputs of a node, hidden ones too."""
     outs = [np.empty(spec.shape, spec.dtype) for spec in plan.outs]
     scratch = [np.empty(plan.workspace, np.uint8)] if plan.workspace else []
-    plan.kernel(*inputs, *outs, *scratch)
+    try:
+        plan.kernel(*inputs, *outs, *scratch)
+    except Exception as reason:
+        raise explained(plan._op, reason)  # noqa: B904 (it has its cause)
     return outs

@@ -29,6 +29,7 @@ from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.graph.running.joined import Bound, joined
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import plan_of
+from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Kernel, Plan
 from minimx.core.ops.spec import Cost, Spec
 
@@ -200,10 +201,11 @@ class Segment:
                         arena.draws[self.number, drawn] = state
                     args.append(generator)
             kernel(*args)
-        except BaseException as error:
+        except Exception as reason:
+            error = explained(step.node.op, reason)
             if len(self.steps) > 1:
                 error.add_note(f"in {step.name}, node {step.node.name!r} of a graph")
-            raise
+            raise error  # noqa: B904 (it has its cause)
 
 
 class Launcher:
