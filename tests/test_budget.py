@@ -44,7 +44,7 @@ WINGS = {
         10_490,
     ),
     "the kvstore": ("kvstore", 5_500),
-    "older names and data": ("io image recordio module rnn model contrib rtc", 6_220),
+    "older names and data": ("io image recordio module rnn model contrib rtc", 6_230),
     "experiments on records": ("experiments", 2_000),
     "tools": ("profiler monitor visualization test_utils commands tools", 9_900),
     "policies of users": ("policies", 1_750),

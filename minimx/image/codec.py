@@ -27,6 +27,7 @@ MOST_PIXELS = 1 << 28
 #: So many times as long is what deflate, in PNG, unpacks at most; more is a trap that
 #: takes seconds to fall into.
 MOST_RATIO = 1032
+PNG = b"\x89PNG\r\n\x1a\n"  # how its files begin
 GREY, COLOUR, UNCHANGED = 0, 1, -1
 #: What `resize` understands: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos.
 WAYS = range(5)
@@ -86,10 +87,8 @@ def decode(
     -1 and the file has that). Raises DataError for what is no image.
     """
     content = np.frombuffer(buf, np.uint8)
-    if bytes(content[:8]) == b"\x89PNG\r\n\x1a\n" and content.size > 24:
-        width, height = np.frombuffer(content[16:24].tobytes(), ">u4").tolist()
-        if width * height * int(content[24]) > MOST_RATIO * 8 * content.size:
-            raise _no_image(content, f"for {width}×{height} pixels they are too few")
+    if bytes(content[:8]) == PNG and content.size > 24:
+        _check_png(content, content.data)
     cv2 = opencv()
     image = (
         _with_pillow(content, flag) if cv2 is None else _with_opencv(cv2, content, flag)
@@ -102,6 +101,23 @@ def decode(
             return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
         return np.ascontiguousarray(image[..., order])
     return image
+
+
+def _check_png(content: Any, data: memoryview) -> None:
+    """Refuse a PNG file that claims more than it can hold.
+
+    OpenCV would take the memory for all pixels, and for each chunk, before it looks.
+    """
+    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+    if width * height * data[24] > MOST_RATIO * 8 * len(data):
+        raise _no_image(content, f"for {width}×{height} pixels they are too few")
+    place, kind = len(PNG), b""
+    while kind != b"IEND" and place + 8 <= len(data):
+        length = int.from_bytes(data[place : place + 4], "big")
+        kind = bytes(data[place + 4 : place + 8])
+        place += 12 + length  # its length, kind, data and checksum
+        if place > len(data):
+            raise _no_image(content, f"its chunk {kind!r} of {length} bytes is cut off")
 
 
 def _with_opencv(cv2: Any, content: Any, flag: int) -> Any:

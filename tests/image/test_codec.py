@@ -50,6 +50,18 @@ def test_transparent_pixels(backend: str) -> None:
     assert np.array_equal(codec.decode(content, codec.COLOUR), image[..., 2::-1])
 
 
+def test_a_png_is_refused_before_memory_is_taken_for_its_claims(backend: str) -> None:
+    content = bytearray(codec.encode(picture(9, 8), ".png"))
+    content[16:20] = b"\x7f\xff\xff\xff"
+    with pytest.raises(DataError, match=r"for 2147483647×9 pixels they are too few"):
+        codec.decode(content)
+    content = bytearray(codec.encode(picture(9, 8), ".png"))
+    place = content.index(b"IDAT") - 4
+    content[place : place + 4] = b"\x7f\xff\xff\xff"
+    with pytest.raises(DataError, match=r"chunk b'IDAT' of 2147483647 bytes is cut"):
+        codec.decode(content)
+
+
 def test_the_two_agree_on_a_jpeg(monkeypatch: pytest.MonkeyPatch) -> None:
     content = codec.encode(picture(40, 60, 3))
     both = [(codec.decode(content), codec.decode(content, codec.GREY))]

@@ -91,10 +91,9 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     made = Chunk(device, spec.nbytes, owner(plan.name))
     out = a.__class__(made, spec)
     kernel = plan.kernel
-    reads: tuple[Chunk, ...]
+    reads = (chunk,) if b is None else (chunk, b.chunk)
     run: Callable[[], None]
     if b is None:
-        reads = (chunk,)
 
         def run() -> None:
             try:
@@ -103,7 +102,6 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
                 raise explained(op, reason)  # noqa: B904 (it has its cause)
 
     else:
-        reads = (chunk, b.chunk)
 
         def run() -> None:
             try:
@@ -157,8 +155,7 @@ def invoke_planned(
             return _view(op, inputs, plan)
     elif tracers and (tracer := tracers.get(get_ident())) is not None:
         return tracer.write(op, (), out, device, array_class)
-    assert device is not None
-    assert array_class is not None
+    assert device is not None and array_class is not None
     if out is not None:
         for array in out if isinstance(out, (list, tuple)) else (out,):
             if array.spec.eager is not None:
@@ -175,9 +172,7 @@ def invoke_planned(
         record_call(op, inputs, outs, plan, op_id)
     if out is not None:
         return out
-    if op.visible == 1:
-        return outs[0]
-    return list(outs[: op.visible])
+    return outs[0] if op.visible == 1 else list(outs[: op.visible])
 
 
 def _push(
@@ -247,16 +242,15 @@ def _with_extras(
     who = owner(plan.name).for_category("workspace")
 
     def run() -> None:
-        arrays = [x.view() for x in inputs]
+        arrays: list[Any] = [x.view() for x in inputs]
         arrays += [out.view() for out in outs]
         scratch = pool_for(device).alloc(nbytes, who) if nbytes else None
         try:
             if scratch is not None:
                 arrays.append(scratch.data[:nbytes])
             if stream is not None:
-                kernel(*arrays, stream.generator)
-            else:
-                kernel(*arrays)
+                arrays.append(stream.generator)
+            kernel(*arrays)
         except Exception as reason:
             raise explained(op, reason)  # noqa: B904
         finally:

@@ -45,9 +45,7 @@ def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:
 
     `value` has the shape `shape`; the result has the shape `wanted`.
     """
-    if shape == wanted:
-        return value
-    return bind(SumTo.of(shape=wanted), value)
+    return value if shape == wanted else bind(SumTo.of(shape=wanted), value)
 
 
 def accumulator(dtype: DType) -> DType:

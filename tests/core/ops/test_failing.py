@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from minimx.core.errors import (
     DTypeError,
     ElementError,
     MXNetError,
+    OperandError,
     OperatorError,
     OutOfMemory,
 )
@@ -40,6 +42,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], type[MXNetError], str]] = {
     ),
     "tri": (lambda x: mx.np.tri(10**5, M=10**9), OutOfMemory, "tri .* asked for"),
     "logspace": (lambda x: mx.np.logspace(0, 3, 10**12), OutOfMemory, "logspace"),
+    "no output": (lambda x: ND._internal._split_v2(x, sections=-1), MXNetError, "_spl"),
     "negative": (lambda x: nd.eye(-3), OperatorError, "_eye|negative|cannot be"),
 }
 
@@ -49,6 +52,14 @@ def test_the_error_is_ours_and_names_the_operator(case: str) -> None:
     call, kind, words = CASES[case]
     with pytest.raises(kind if case != "negative" else MXNetError, match=words):
         call(nd.array(X))
+
+
+def test_a_rule_of_a_graph_names_the_operator_too() -> None:
+    graph = json.loads(mx.sym.sum(mx.sym.var("x"), axis=(0, 1), name="all").tojson())
+    graph["nodes"][1]["attrs"]["axis"] = "(0, 'one')"
+    damaged = mx.sym.load_json(json.dumps(graph))
+    with pytest.raises(OperandError, match=r"sum\(axis=.* cannot be computed"):
+        damaged.infer_shape_partial(x=(2, 3))
 
 
 def test_the_cause_stays() -> None:

@@ -28,6 +28,7 @@ from minimx.core.dtypes import FLOAT32, DType, resolve
 from minimx.core.errors import DTypeError, MXNetError, OperatorError, ShapeError
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_shape
+from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Op
 from minimx.core.ops.settings import to_type
 from minimx.core.ops.spec import Spec
@@ -181,10 +182,11 @@ def _ask(found: Inference, node: Node) -> bool:
             news |= _deduced(found, op, node, outs)
             specs = [found.spec(entry) for entry in node.inputs]
         return _forward(found, op, node, outs, specs) or news
-    except (ShapeError, DTypeError) as reason:
-        where = f"{node.name}: "
-        if str(reason).startswith(where):
-            raise
+    except Exception as raw:
+        reason, where = explained(op, raw), f"{node.name}: "
+        lesson = isinstance(reason, (ShapeError, DTypeError))
+        if not lesson or str(reason).startswith(where):
+            raise reason  # noqa: B904 (it has its cause)
         raise type(reason)(where + str(reason)) from None
 
 
