@@ -52,6 +52,10 @@ __all__ = ["CachedOp", "Flags"]
 
 #: For how many combinations of shapes and modes a graph keeps programs.
 VARIANTS_KEPT = 64
+Wanted = tuple[bool, ...]
+#: What tells calls apart: specs and device of the inputs, mode of training, which of
+#: them get a gradient, NumPy's rules of shapes, which outputs have a gradient.
+Key = tuple[tuple[Spec, ...], Device, bool, Wanted, bool, Wanted | None]
 
 
 @dataclass(frozen=True)
@@ -108,9 +112,9 @@ class CachedOp:
         # The variants, None for calls that cannot be planned, and the knobs that they
         # were made for.
         self._settings: Settings | None = None
-        self._variants: dict[Any, Variant | None] = {}
+        self._variants: dict[Key, Variant | None] = {}
         # Which outputs had a gradient in the latest backward; None: all of them.
-        self._flows: tuple[bool, ...] | None = None
+        self._flows: Wanted | None = None
         # The workspaces that the programs of a device share.
         self._workspaces: dict[Device, list[Workspace]] = {}
         #: What the latest recorded call became, while no knob has made it out of date.
@@ -134,7 +138,7 @@ class CachedOp:
         if ctx is None:
             ctx = inputs[0].context.home if inputs else current_context()
         mode = autograd.state
-        wanted: tuple[bool, ...] = ()
+        wanted: Wanted = ()
         if mode.recording:
             wanted = tuple([x._entry is not None for x in inputs])
             if self._inline:
@@ -161,7 +165,7 @@ class CachedOp:
         inputs: Sequence[NDArray],
         ctx: Device,
         training: bool,
-        wanted: tuple[bool, ...],
+        wanted: Wanted,
     ) -> Variant | None:
         """The variant for a call like this one; None if it cannot be planned."""
         settings = in_force()
@@ -177,17 +181,15 @@ class CachedOp:
             pass
         if len(self._variants) >= VARIANTS_KEPT:
             self._variants.pop(next(iter(self._variants)))
-        made = self._variants[key] = self._prepared(
-            specs, ctx, training, wanted, settings
-        )
+        made = self._variants[key] = self._made(key, settings)
         return made
 
     def repeated(
         self,
         call: Call,
         inputs: Sequence[NDArray],
-        wanted: tuple[bool, ...],
-        flows: tuple[bool, ...],
+        wanted: Wanted,
+        flows: Wanted,
     ) -> Call:
         """A call once more, by a variant whose backward half takes other gradients.
 
@@ -207,28 +209,30 @@ class CachedOp:
         copies = [state.copy() for state in inputs[first_state:]]
         return [*inputs[:first_state], *copies]
 
-    def _prepared(
-        self,
-        specs: tuple[Spec, ...],
-        ctx: Device,
-        training: bool,
-        wanted: tuple[bool, ...],
-        settings: Settings,
-    ) -> Variant | None:
+    def prepared(self, key: Key, settings: Settings) -> Prepared:
+        """The graph after all passes, for calls of one kind under some settings.
+
+        Raises `Unplanned` or `GradientError` where the passes cannot plan it.
+        """
+        specs, ctx, training, wanted, _, flows = key
+        learning = [n for n, want in zip(self.variables, wanted, strict=False) if want]
+        return prepare(
+            self.graph,
+            dict(zip(self.variables, specs, strict=True)),
+            learning,
+            training=training,
+            settings=settings,
+            sizes=self.flags.sizes(settings, training or bool(learning)),
+            flows=flows,
+            kind=kernels_as_on(ctx),
+        )
+
+    def _made(self, key: Key, settings: Settings) -> Variant | None:
+        specs, ctx, *_ = key
         if any(spec.eager is not None for spec in specs):
             return None
-        learning = [n for n, want in zip(self.variables, wanted, strict=False) if want]
         try:
-            prepared = prepare(
-                self.graph,
-                dict(zip(self.variables, specs, strict=True)),
-                learning,
-                training=training,
-                settings=settings,
-                sizes=self.flags.sizes(settings, training or bool(learning)),
-                flows=self._flows,
-                kind=kernels_as_on(ctx),
-            )
+            prepared = self.prepared(key, settings)
         except (Unplanned, GradientError):  # operator by operator it may run, or raises
             return None
         print_summary(prepared.passes, settings.subgraph_backend)

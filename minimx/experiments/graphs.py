@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from minimx.core.cached_op import CachedOp
+from minimx.core.cached_op import CachedOp, Key
 from minimx.core.drivers import kernels_as_on
 from minimx.core.errors import ArgumentError
 from minimx.core.extensions import provided
-from minimx.core.graph.passes.prepare import Prepared, prepare
+from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.graph.running.settings import KNOBS, Settings
 from minimx.core.record import Record
 from minimx.core.replay import Steps
@@ -51,12 +51,11 @@ ARENA: Final = "arena"  # how the owner of its block is called
 class GraphProgram:
     """A graph that was called in one way: on one device, in one mode.
 
-    key: shapes, device, mode and wanted gradients, as `CachedOp` tells calls apart.
-    settings: the knobs that it is prepared for.
+    key: what tells its calls apart. settings: the knobs that it is prepared for.
     """
 
     op: CachedOp
-    key: tuple[Any, ...]
+    key: Key
     settings: Settings
 
     @property
@@ -77,7 +76,7 @@ class GraphProgram:
         if found is None:
             if len(known) >= MOST_KEPT:
                 known.clear()
-            found = _prepared(self.op, self.key, self.settings)
+            found = self.op.prepared(self.key, self.settings)
             known[self.key, self.settings] = found
         return found
 
@@ -90,21 +89,6 @@ class GraphProgram:
     def under(self, settings: Settings) -> GraphProgram:
         """The same, prepared for other knobs."""
         return replace(self, settings=settings)
-
-
-def _prepared(op: CachedOp, key: tuple[Any, ...], settings: Settings) -> Prepared:
-    specs, device, training, wanted, _, flows = key
-    learning = [n for n, want in zip(op.variables, wanted, strict=False) if want]
-    return prepare(
-        op.graph,
-        dict(zip(op.variables, specs, strict=True)),
-        learning,
-        training=training,
-        settings=settings,
-        sizes=op.flags.sizes(settings, training or bool(learning)),
-        flows=flows,
-        kind=kernels_as_on(device),
-    )
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
