@@ -134,6 +134,7 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
     assert "Traceback" not in GIVEN_UP.sub("", notebook.lab.log.read_text())
 
 
+@pytest.mark.alone
 def test_a_change_is_seen_within_the_blink_of_an_eye(notebook: Notebook) -> None:
     # The target is 200 ms on a machine of one's own.
     target = 200 * pace.slowness()
@@ -181,6 +182,7 @@ def test_a_refused_value_is_explained_in_place_and_changes_nothing(
     assert notebook.complaints == []
 
 
+@pytest.mark.alone
 def test_controls_answer_while_a_cell_is_busy(notebook: Notebook) -> None:
     """What ipykernel 7.4 breaks: messages of widgets made and updated by that cell."""
     busy = (

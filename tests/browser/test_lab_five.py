@@ -68,6 +68,7 @@ def back(notebook: Notebook, turn: int) -> None:
     notebook.until(f"n => Number({TURN}.turn) === n", turn + 1)
 
 
+@pytest.mark.alone
 def test_memory_answers_to_in_place_and_mirror_and_comes_back(
     notebook: Notebook,
 ) -> None:

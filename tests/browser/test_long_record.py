@@ -86,6 +86,7 @@ def summary(times: list[float]) -> str:
     return f"median {statistics.median(ordered):.1f} ms, 95th percentile {late:.1f} ms"
 
 
+@pytest.mark.alone
 def test_a_million_operations_open_in_pieces_and_zoom_in_frames(
     notebook: Notebook, jupyterlab: Any
 ) -> None:

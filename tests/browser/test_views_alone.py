@@ -81,6 +81,7 @@ def paints(page: Page, times: int = 9) -> float:
     return float(page.evaluate(script, times))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", [EngineTimeline, MemoryTimeline])
 def test_a_hundred_thousand_rows_are_zoomed_without_stutter(
     page: Page, kind: type[View]
