@@ -85,14 +85,16 @@ def _with_statements(file: str) -> dict[int, range]:
 
 @functools.cache
 def _sheltered(file: str) -> set[int]:
-    """The lines below a comment "No interrupt can come between here …", in its block.
+    """Lines at which Python handles no signal; a trace function is called all the same.
 
-    They call nothing after which Python handles signals; a trace function is called all
-    the same.
+    Those of `try:`, which do nothing (an error of the trace function there would even
+    pass by the `with` around it), and those below a comment "No interrupt can come
+    between here …", in its block, which call nothing.
     """
-    found: set[int] = set()
+    text = Path(file).read_text(encoding="utf-8")
+    found = {n.lineno for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Try)}
     indent = None
-    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    lines = text.splitlines()
     for number, text in enumerate(lines, start=1):
         inner = len(text) - len(text.lstrip())
         if indent is not None and inner < indent:
