@@ -52,10 +52,8 @@ def test_a_level_has_an_end_that_is_proved_and_no_policy_of_the_runtime_beats(
     rows = dict(view.compare().rows)
     assert rows["the best"] == view.game.says(view.best)
     if kind is not views.MirrorLevel:  # others may do more work than the budget
-        own = [c for n, c in view.game.compared().items() if n != "Unpooled"]
-        assert all(view.best <= cost for cost in own)
-        if number > 1:
-            assert view.best < min(own)
+        best = min(view.game.compared().values())
+        assert view.best < best or number == 1 and view.best == best
     if kind is not views.PushLevel:  # whose priorities cannot make the link wait
         assert rows["mine"] == rows["the best"]
     assert view.game.lesson

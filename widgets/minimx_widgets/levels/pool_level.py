@@ -85,8 +85,8 @@ class PoolLevel(LevelView):
     title = "Be the pool"
     about = (
         "Arrays are requested and freed one by one. A request gets an idle block that "
-        "is large enough, or a new one from the driver. A pool never splits a block "
-        "and never makes one larger."
+        "is large enough, or a new one from the driver. The pool keeps freed "
+        "blocks; it never splits one and never makes one larger."
     )
     levels = (
         partial(

@@ -3,9 +3,10 @@
     game = PoolGame(((0, 4096), (1, 8192), (0, 0), ...))     # as traces of policies are
     PoolGame.recorded(record, "cpu(0)")                      # what a record requested
 
-A pool never splits a block and never makes one larger, so what is decided when a block
-comes from the driver is final: its bytes. `policy` writes the decisions as a class for
-`mx.storage.register_pool`, `compared` runs built-in pools over the same requests.
+A pool keeps freed blocks, never splits one and never makes one larger, so what is
+decided when a block comes from the driver is final: its bytes. `policy` writes the
+decisions as a class for `mx.storage.register_pool`, `compared` runs built-in pools over
+the same requests.
 """
 
 from __future__ import annotations
@@ -226,8 +227,11 @@ class PoolGame(Sharing):
         return found.peak_reserved, found.n_malloc
 
     def compared(self) -> dict[str, Cost]:
-        """The costs of the built-in pools, by name."""
-        return {name: self.served(one) for name, one in POOLS.builtins.items()}
+        """The costs of the built-in pools that keep freed blocks, by name.
+
+        Unpooled gives each block back to the driver at once: that is another game.
+        """
+        return {name: self.served(POOLS.builtins[name]) for name in ("Naive", "Round")}
 
     def ran(self, policy: type) -> Cost:
         """What a class with `size` costs in the real pool."""
