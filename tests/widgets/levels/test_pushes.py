@@ -97,6 +97,7 @@ def test_slices_let_an_urgent_gradient_overtake() -> None:
         ((Layer("a", 0, 1, 1),), {}, "not possible"),
         ((Layer("a", 1, 1, 1),), {"speed": 0}, "speed=0"),
         ((Layer("a", 1, 1, 1),), {"piece": -1}, "piece=-1"),
+        ((Layer("a", 201, 1, 1),), {"piece": 1}, "201 messages"),
     ],
 )
 def test_networks_that_make_no_sense_are_refused(

@@ -127,12 +127,12 @@ def test_a_planner_refuses_with_both_results_and_the_reader() -> None:
     game = PlannerGame(two_sides(), inplace=False, data=(32, 32))
     names = [one.name for one in game.items]
     assert names == ["a", "b", "c", "d", "t", "e", "f"]
-    assert refused(game, "id 1", "new") == (
-        "b and a cannot share id 1: b itself reads a, and would write over it while it "
+    assert refused(game, "id 0", "new") == (
+        "b and a cannot share id 0: b itself reads a, and would write over it while it "
         "reads."
     )
-    said = refused(game, "id 2", "new", "new")
-    assert said.startswith("c and b cannot share id 2: ")
+    said = refused(game, "id 1", "new", "new")
+    assert said.startswith("c and b cannot share id 1: ")
     assert "d at node 10 still reads b, which c would have written over" in said
 
 
@@ -145,9 +145,10 @@ def test_in_place_makes_one_result_of_two() -> None:
 
 def test_a_block_of_a_plan_grows_and_one_of_a_pool_does_not() -> None:
     plan = PlannerGame(two_sides(), inplace=False, data=(32, 32))
-    state = state_after(plan, "new", "new", "id 1", "new", "new")
-    assert [block.nbytes for block in state.blocks][0] == 8192
-    state = plan.after(state, "id 1" if not plan.refusal(state, 0) else "new")
+    state = state_after(plan, "new", "new", "id 0", "new")
+    assert [block.nbytes for block in state.blocks] == [8192, 8192, 16384]
+    state = plan.after(state, "id 1")  # t, of 16 KiB, where b was
+    assert [block.nbytes for block in state.blocks] == [8192, 16384, 16384]
     pool = PoolGame(steps_of("a4 -a b2 -b"))
     state = state_after(pool, "new", "B1")
     assert pool.cost(state) == (4096, 1) and pool.sizes(state) == [4096, 4096]

@@ -34,7 +34,7 @@ def view() -> Iterator[PoolLevel]:
     made.close()
 
 
-def solved(view: LevelView) -> LevelView:
+def solved(view: LevelView) -> Any:
     best = best_end(view.game)
     assert best is not None
     view.choose(*best.keys)
@@ -225,16 +225,46 @@ def test_the_runtime_plans_as_one_chose() -> None:
     exec(view.policy("Planned"), made)
     mx.policies.register_planner(made["Planned"])
     knobs = {"MXNET_EXEC_ENABLE_INPLACE": False, "MXNET_USE_FUSION": False}
-    totals = {}
+    totals, outputs = {}, {}
     try:
         for name in ("sharing", "Planned"):
             with mx.knobs(MINIMX_MEMORY_PLANNER=name, **knobs):
                 plan = views.MemoryPlan(two_sides(), training=False, data=(32, 32))
                 totals[name] = plan.planned.plan.total
                 plan.close()
+                bound = two_sides().simple_bind(mx.cpu(), data=(32, 32))
+                for array in bound.arg_dict.values():
+                    array[:] = mx.nd.arange(array.size).reshape(array.shape) % 7 - 3
+                outputs[name] = bound.forward()[0].asnumpy().tolist()
     finally:
         mx.policies.unregister("Planned")
     assert totals["Planned"] == view.score[0] < totals["sharing"]
+    assert outputs["Planned"] == outputs["sharing"]
+    view.close()
+
+
+def test_the_store_sends_with_the_priorities_that_one_chose() -> None:
+    view = solved(views.PushLevel(1))
+    made: dict[str, Any] = {}
+    exec(view.policy(), made)
+    priority = made["Mine"]().priority
+    store = mx.kv.create("local")
+    gradients = {one.name: mx.nd.ones((one.nbytes // 4,)) for one in view.game.layers}
+    for key, gradient in gradients.items():
+        store.init(key, gradient)
+    with Record() as record:
+        for key in reversed(gradients):
+            gradient = gradients[key]
+            store.pushpull(key, [gradient, gradient], priority=priority(key))
+        mx.nd.waitall()
+    assert all(one.asnumpy().max() == 2 for one in gradients.values())
+    ops = record.ops()
+    sums = [row for row in ops if record.strings[row["name"]] == "KVStoreReduce"]
+    sums.sort(key=lambda row: -row["priority"])
+    sizes = {one.nbytes // 4: one.name for one in view.game.layers}
+    sent = sorted((end, layer) for layer, _, end in view.play.state.messages)
+    names = [view.game.layers[layer].name for _, layer in sent]
+    assert [sizes[int(row["flops"])] for row in sums] == names
     view.close()
 
 

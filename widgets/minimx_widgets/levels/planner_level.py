@@ -57,7 +57,7 @@ class PlannerLevel(LevelView):
         PlannerLevel(1)                   # levels 1 to 6
         PlannerLevel(PlannerGame(net, data=(16, 32), inplace=False))
 
-    A choice is a storage id that no result needs meanwhile ("id 1"), which grows if it
+    A choice is a storage id that no result needs meanwhile ("id 0"), which grows if it
     must, or a new one ("new"). What counts are the bytes of all, and then how many
     there are. `policy()` is a class for `mx.policies.register_planner`.
     """

@@ -34,7 +34,7 @@ class PlannerGame(Sharing):
     training: whether the gradients are computed as well.
     """
 
-    letter, axis = "id ", "node"
+    letter, first, axis = "id ", 0, "node"
 
     def __init__(
         self,

@@ -24,7 +24,8 @@ class Play:
         found = best_end(game, most=most)
         self.exact = found is not None
         self.target: Cost = found.cost if found else game.least(self.states[0])
-        self._ends: list[End | None] = [found]  # the best end of each state, if asked
+        #: By number of choices, the best ends that were searched.
+        self._ends: dict[int, End | None] = {0: found}
 
     @property
     def state(self) -> Any:
@@ -64,7 +65,7 @@ class Play:
         if not self.keys:
             raise ArgumentError(f"{self.game.name}: there is nothing to undo yet.")
         self.states.pop()
-        del self._ends[len(self.states) :]
+        self._ends.pop(len(self.states), None)
         self.undone.append(self.keys.pop())
         return self.undone[-1]
 
@@ -106,7 +107,7 @@ class Play:
         """How many choices to undo until the target is in reach again."""
         if cost <= self.target:
             return "Nothing costs less."
-        for count in range(1, len(self.keys) + 1):
+        for count in range(1, len(self.keys) + 1) if self.exact else ():
             best = self._end(len(self.keys) - count)
             if best is not None and best.cost <= self.target:
                 key = self.keys[-count]
@@ -119,9 +120,8 @@ class Play:
 
     def _end(self, number: int) -> End | None:
         """The best end of the state after so many choices."""
-        while len(self._ends) <= number:
-            state = self.states[len(self._ends)]
-            self._ends.append(best_end(self.game, state, self.most))
+        if number not in self._ends:
+            self._ends[number] = best_end(self.game, self.states[number], self.most)
         return self._ends[number]
 
 

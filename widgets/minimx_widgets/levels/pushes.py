@@ -21,8 +21,8 @@ from minimx_widgets.levels.play import chosen
 from minimx_widgets.units import counted, human_bytes
 
 BACKWARD, LINK, FORWARD = range(3)
-#: More layers than so many are more than a page can show.
-MOST = 40
+#: More layers, and more messages, than so many are more than a page can show.
+MOST, MOST_MESSAGES = 40, 200
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,12 @@ class PushGame(Game[Sent]):
         self.ready = behind
         self.pieces = [self._pieces(one.nbytes) for one in layers]
         self.tail = [sum(one.forward for one in layers[k:]) for k in every]
+        if sum(map(len, self.pieces)) > MOST_MESSAGES:
+            raise ArgumentError(
+                f"PushGame: slices of {piece:,} bytes make "
+                f"{sum(map(len, self.pieces)):,} messages; take larger ones, so that "
+                f"there are at most {MOST_MESSAGES}."
+            )
         #: All of it one after the other: the end of the axis.
         self.latest = self.ready[0] + sum(map(sum, self.pieces)) + self.tail[0]
 

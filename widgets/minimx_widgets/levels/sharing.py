@@ -61,8 +61,8 @@ class Sharing(Game[Shared]):
     """
 
     kinds = (("in use", "activation"), ("coming", "temporary"))
-    #: What a block's name begins with, and the axis of the picture.
-    letter, axis = "B", "step"
+    #: What a block's name begins with, the number of the first, the picture's axis.
+    letter, first, axis = "B", 1, "step"
 
     def __init__(self, items: Sequence[Item], name: str, lesson: str = "") -> None:
         kind = type(self).__name__
@@ -105,7 +105,7 @@ class Sharing(Game[Shared]):
 
     def label(self, block: int) -> str:
         """What a block is called."""
-        return f"{self.letter}{block + 1}"
+        return f"{self.letter}{block + self.first}"
 
     @abstractmethod
     def refusal(self, state: Shared, block: int) -> str:

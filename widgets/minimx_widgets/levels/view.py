@@ -112,11 +112,13 @@ class LevelView(PicturedWidget):
         before it stay.
         """
         with self._lock:
+            before = len(self.play.keys)
             try:
                 for key in keys:
                     self.play.choose(key)
             finally:
-                self.refresh()
+                if len(self.play.keys) > before:
+                    self.refresh()
 
     def undo(self) -> None:
         """Take the last choice back."""

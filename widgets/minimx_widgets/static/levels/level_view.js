@@ -92,15 +92,10 @@ class LevelView {
   update() {
     const { state } = this;
     if (state.revision === this.revision) return;
-    const other = state.level !== this.level || state.made !== this.made;
     this.revision = state.revision;
-    this.level = state.level;
-    this.made = state.made;
-    if (other) {
-      const first = state.choices.findIndex(([, , , refused]) => !refused);
-      this.marked = Math.max(0, first);
-      this.say(state.verdict + (state.lesson ? ` Why: ${state.lesson}.` : ""), state.reached ? "reached" : "");
-    }
+    const first = state.choices.findIndex(([, , , refused]) => !refused);
+    this.marked = Math.max(0, first);
+    this.say(state.verdict + (state.lesson ? ` Why: ${state.lesson}.` : ""), state.reached ? "reached" : "");
     if (!state.over) this.coded = false;
     this.levels.hidden = !state.level;
     this.levels.replaceChildren(
