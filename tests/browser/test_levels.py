@@ -136,6 +136,8 @@ def test_one_is_the_pool_by_mouse_and_by_keyboard(notebook: Notebook) -> None:
     notebook.shoot("level-pool-reached-dark")
     page.keyboard.press("]")
     notebook.until(f"() => {VIEW}.dataset.level === '2'")
+    options = view.locator("select option")
+    assert options.all_inner_texts()[:2] == ["level 1 ✓", "level 2"]
     assert notebook.data("level", "made") == "0"
     view.locator("select").select_option("3")
     notebook.until(f"() => {VIEW}.dataset.level === '3'")

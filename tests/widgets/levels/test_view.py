@@ -154,6 +154,8 @@ def test_what_a_page_asks_is_done_or_refused(view: PoolLevel) -> None:
     assert ask(kind="redo")["ok"] and ask(kind="restart")["ok"]
     assert not ask(kind="level", number=9)["ok"] and view.number == 2
     assert ask(kind="level", number=3)["ok"] and view.number == 3
+    solved(view)
+    assert ask(kind="level", number=2)["ok"] and view.state["done"] == [3]
     assert "<table" in ask(kind="table")["html"]
     assert not ask(kind="choose")["ok"]
 

@@ -7,6 +7,7 @@
     level.policy("Mine")             # the decisions as a class that the runtime runs
 
 `game.py` says what a game is and searches for its best end, `play.py` keeps moves, and
-`view.py` shows them; each kind of levels gives its rules and its words: `sharing.py`
-(blocks and who is in them) with `pools.py` and `planners.py`.
+`view.py` shows them. Each kind of levels gives its rules and its words: `sharing.py`
+(blocks and who is in them) with `pools.py` and `planners.py`, then `mirrors.py` and
+`pushes.py`; `pool_level.py` and its like hold the levels themselves.
 """

@@ -41,7 +41,7 @@ def game(
 class MirrorLevel(LevelView):
     """Be the mirror planner: results are kept for the gradient, or computed again.
 
-        MirrorLevel(1)                    # levels 1 to 4
+        MirrorLevel(1)                    # levels 1 to 6
         MirrorLevel(MirrorGame(net, budget=0.1, data=(256, 32)))
 
     The results come one by one, and the choices are "keep" and "recompute". What counts
@@ -85,5 +85,21 @@ class MirrorLevel(LevelView):
             0.15,
             (("fc", 64), ("tanh", 0), ("fc", 32), ("relu", 0), ("fc", 128),
              ("relu", 0)),
+        ),
+        partial(
+            game, 5,
+            "more work is not less memory: recomputed results are in memory as well, "
+            "and late ones at the worst moment",
+            0.15,
+            (("fc", 64), ("tanh", 0), ("fc", 128), ("relu", 0), ("fc", 128),
+             ("tanh", 0)),
+        ),
+        partial(
+            game, 6,
+            "computing again starts from what is kept, and ends before what draws "
+            "random numbers",
+            0.15,
+            (("fc", 64), ("tanh", 0), ("dropout", 0), ("fc", 32), ("relu", 0),
+             ("fc", 32), ("relu", 0)),
         ),
     )  # fmt: skip

@@ -43,6 +43,8 @@ class LevelView(PicturedWidget):
 
     def __init__(self, what: int | Game[Any] = 1, **settings: Any) -> None:
         self._lock = threading.RLock()
+        #: The numbers of the levels whose target was reached.
+        self.done: set[int] = set()
         self._begin(what)
         super().__init__(**settings)
         self.refresh()
@@ -175,12 +177,15 @@ class LevelView(PicturedWidget):
     def refresh(self) -> None:
         """Send everything to the page."""
         play, game = self.play, self.game
+        if play.reached and self.number:
+            self.done.add(self.number)
         state, scene = play.state, game.scene(play.state)
         self.state = {
             "title": self.title,
             "about": self.about,
             "level": self.number,
             "levels": len(self.levels),
+            "done": sorted(self.done),
             "name": game.name,
             "lesson": game.lesson if play.reached else "",
             "question": game.question(state),

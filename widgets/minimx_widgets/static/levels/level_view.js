@@ -100,7 +100,7 @@ class LevelView {
     this.levels.hidden = !state.level;
     this.levels.replaceChildren(
       ...Array.from({ length: state.levels }, (_, k) =>
-        el("option", { value: k + 1, text: `level ${k + 1}`, selected: k + 1 === state.level }),
+        el("option", { value: k + 1, text: `level ${k + 1}${state.done.includes(k + 1) ? " ✓" : ""}`, selected: k + 1 === state.level }),
       ),
     );
     this.goal.textContent =
