@@ -108,9 +108,10 @@ def test_one_is_the_pool_by_mouse_and_by_keyboard(notebook: Notebook) -> None:
     view.locator(".mx-lvl-row[data-row='?']").click()
     made(notebook, 2)
     notebook.shoot("level-pool-played")
-    # By keyboard: a mistake, a hint, back, and the best end.
-    view.focus()
-    page.keyboard.press("1")
+    # A mistake by dragging; by keyboard a hint, back, and the best end.
+    view.locator(".mx-lvl-row[data-row='?'] .mx-lvl-bar").drag_to(
+        view.locator(".mx-lvl-row[data-row='B1'] .mx-lvl-track")
+    )
     made(notebook, 3)
     page.keyboard.press("h")
     notebook.until(f"() => {VIEW}.dataset.said === 'hint'")

@@ -54,7 +54,7 @@ def test_a_level_has_an_end_that_is_proved_and_no_policy_of_the_runtime_beats(
     if kind is not views.MirrorLevel:  # others may do more work than the budget
         best = min(view.game.compared().values())
         assert view.best < best or number == 1 and view.best == best
-    if kind is not views.PushLevel:  # whose priorities cannot make the link wait
+    if view.game.made_as == "mine":  # priorities cannot make a link wait
         assert rows["mine"] == rows["the best"]
     assert view.game.lesson
     view.close()
@@ -245,28 +245,52 @@ def test_the_runtime_plans_as_one_chose() -> None:
     view.close()
 
 
-def test_the_store_sends_with_the_priorities_that_one_chose() -> None:
-    view = solved(views.PushLevel(1))
+def sums_of(record: Record) -> list[tuple[int, int]]:
+    """Priority and elements of each sum of a store, in the order of their starts."""
+    ops = record.ops()
+    rows = [row for row in ops if record.strings[row["name"]] == "KVStoreReduce"]
+    rows.sort(key=lambda row: int(row["t_start"]))
+    return [(int(row["priority"]), int(row["flops"])) for row in rows]
+
+
+def test_a_store_sends_in_the_order_that_one_chose() -> None:
+    view = solved(views.PushLevel(3))
+    made: dict[str, Any] = {}
+    exec(view.policy(), made)
+    store = mx.kv.create("local")
+    gradients = {}
+    for number, one in enumerate(view.game.layers):
+        gradients[one.name] = mx.nd.ones((100 + number,))
+        store.init(one.name, gradients[one.name])
+    with Record() as record:
+        made["Mine"]().send(store, gradients)
+        mx.nd.waitall()
+    rows = sorted(record.ops(), key=lambda row: int(row["t_start"]))
+    numbers = [int(row["nbytes"]) // 8 - 100 for row in rows]  # read, and written
+    sent = [layer for layer, *_ in view.play.state.messages]
+    assert list(dict.fromkeys(numbers)) == sent
+    assert all(one.asnumpy().max() == 1 for one in gradients.values())
+    view.close()
+
+
+def test_a_store_sends_with_the_priorities_that_one_chose() -> None:
+    view = solved(views.PushLevel(4))
     made: dict[str, Any] = {}
     exec(view.policy(), made)
     priority = made["Mine"]().priority
     store = mx.kv.create("local")
-    gradients = {one.name: mx.nd.ones((one.nbytes // 4,)) for one in view.game.layers}
-    for key, gradient in gradients.items():
-        store.init(key, gradient)
+    gradients = {}
+    for number, one in enumerate(view.game.layers):
+        gradients[one.name] = mx.nd.ones((100 + number,))
+        store.init(one.name, gradients[one.name])
     with Record() as record:
-        for key in reversed(gradients):
-            gradient = gradients[key]
+        for key, gradient in gradients.items():
             store.pushpull(key, [gradient, gradient], priority=priority(key))
         mx.nd.waitall()
     assert all(one.asnumpy().max() == 2 for one in gradients.values())
-    ops = record.ops()
-    sums = [row for row in ops if record.strings[row["name"]] == "KVStoreReduce"]
-    sums.sort(key=lambda row: -row["priority"])
-    sizes = {one.nbytes // 4: one.name for one in view.game.layers}
-    sent = sorted((end, layer) for layer, _, end in view.play.state.messages)
-    names = [view.game.layers[layer].name for _, layer in sent]
-    assert [sizes[int(row["flops"])] for row in sums] == names
+    numbers = [size - 100 for _, size in sorted(sums_of(record), reverse=True)]
+    ends = {layer: end for layer, _, end in view.play.state.messages}
+    assert numbers == sorted(ends, key=ends.__getitem__), "the most urgent was first"
     view.close()
 
 

@@ -82,7 +82,7 @@ class Game(ABC, Generic[StateT]):
     called where they are compared.
     """
 
-    made_as: ClassVar[str] = "mine"
+    made_as: str = "mine"
     kinds: ClassVar[tuple[tuple[str, str], ...]]
     name: str
     lesson: str

@@ -43,8 +43,8 @@ class PushLevel(LevelView):
 
     A choice is the layer whose gradient, or next slice of it, takes the link ("fc2"),
     or to leave it free until the next gradient is there ("wait"). What counts is when
-    the next forward ends. `policy()` holds the order as priorities for
-    `store.pushpull`.
+    the next forward ends. `policy()` is a class that sends gradients
+    to a store in this order or, of slices, one with priorities for `store.pushpull`.
     """
 
     title = "Be the kvstore"

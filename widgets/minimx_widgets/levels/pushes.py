@@ -51,7 +51,6 @@ class PushGame(Game[Sent]):
     layers, too many, or such as take no time.
     """
 
-    made_as = "mine, as priorities"
     kinds = (
         ("backward", "gradient"),
         ("on the link", "communication"),
@@ -84,6 +83,7 @@ class PushGame(Game[Sent]):
             )
         self.layers, self.name, self.lesson = tuple(layers), name, lesson
         self.speed, self.latency, self.piece = speed, latency, piece
+        self.made_as = "mine, as priorities" if piece else "mine"
         every = range(len(layers))
         behind = [sum(one.backward for one in layers[k:]) for k in every]
         #: By layer: the µs at which its gradient is there, its messages in µs each, and
@@ -298,17 +298,38 @@ class PushGame(Game[Sent]):
         times: Callable[[list[Work]], list[Times]] = by_arrival,
     ) -> Cost:
         """The end by the simulation of the kvstore, with a priority for each key."""
-        works, at = [], {"link": 1}
-        for k in reversed(range(len(self.layers))):
-            name = self.layers[k].name
-            for taken in self.pieces[k]:
-                works.append(
-                    Work(
-                        *("push", name, "link", ("link",), ("link",), at),
-                        *(float(taken), 1, (), False, float(self.ready[k])),
-                        -priority(name),
-                    )
-                )
+        every = reversed(range(len(self.layers)))
+        return self._simulated(
+            [
+                self._work(k, taken, priority(self.layers[k].name))
+                for k in every
+                for taken in self.pieces[k]
+            ],
+            times,
+        )
+
+    def _work(
+        self, layer: int, taken: int, priority: int = 0, after: tuple[int, ...] = ()
+    ) -> Work:
+        """A message of a layer that takes the link for so many µs."""
+        return Work(
+            kind="push",
+            key=self.layers[layer].name,
+            place="link",
+            first=("link",),
+            last=("link",),
+            turns={"link": 1},
+            seconds=float(taken),
+            count=1,
+            after=after,
+            each=False,
+            release=float(self.ready[layer]),
+            priority=-priority,
+        )
+
+    def _simulated(
+        self, works: list[Work], times: Callable[[list[Work]], list[Times]]
+    ) -> Cost:
         ends: dict[str, float] = {}
         for work, found in zip(works, times(works), strict=True):
             ends[work.key] = max(ends.get(work.key, 0.0), found.end)
@@ -324,20 +345,48 @@ class PushGame(Game[Sent]):
         }
 
     def ran(self, made: Any) -> Cost:
-        """The end under the priorities of a class with `priority`."""
-        return self.served(made().priority)
+        """The end by the simulation of the kvstore, as a class with `send` sends.
+
+        Of slices: under the priorities of a class with `priority`.
+        """
+        if self.piece:
+            return self.served(made().priority)
+        place = {one.name: k for k, one in enumerate(self.layers)}
+        noted = _Noted()
+        made().send(noted, dict.fromkeys(place, noted))
+        works: list[Work] = []
+        for key in noted.keys:
+            (taken,) = self.pieces[place[key]]
+            before = (len(works) - 1,) if works else ()
+            works.append(self._work(place[key], taken, after=before))
+        return self._simulated(works, by_arrival)
 
     def policy(self, state: Sent, name: str) -> str:
-        """The order as priorities of keys, as source text.
+        """The order in which a class sends gradients to a store, as source text.
 
-        What was there first gets the highest one. A priority cannot make the link wait.
+        Of slices: priorities of keys, the highest for what was there first; a priority
+        cannot make the link wait.
         """
         ends = {k: end for k, _, end in state.messages}
-        order = sorted(ends, key=ends.__getitem__, reverse=True)
-        priority = {self.layers[k].name: rank for rank, k in enumerate(order)}
+        order = [self.layers[k].name for k in sorted(ends, key=ends.__getitem__)]
         says = f"{self.says(self.cost(state))} for {counted(len(order), 'layer')}"
-        return f'''class {name}:
+        if not self.piece:
+            return f'''class {name}:
     """What I sent first: {says}.
+
+    {name}().send(store, gradients)   # {{key: gradient}}, after loss.backward()
+    """
+
+    ORDER = {order!r}
+
+    def send(self, store, gradients):
+        for key in self.ORDER:  # the link waits for a gradient where I waited
+            store.pushpull(key, gradients[key])
+            gradients[key].wait_to_read()
+'''
+        priority = {key: rank for rank, key in enumerate(reversed(order))}
+        return f'''class {name}:
+    """What was there first: {says}.
 
     store.pushpull(key, gradient, priority={name}().priority(key))
     """
@@ -347,3 +396,17 @@ class PushGame(Game[Sent]):
     def priority(self, key):
         return self.PRIORITY.get(key, 0)
 '''
+
+
+class _Noted:
+    """In place of a store and of gradients: notes the keys that are sent."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    def pushpull(self, key: str, value: Any) -> None:
+        """Note a key."""
+        self.keys.append(key)
+
+    def wait_to_read(self) -> None:
+        """There is nothing to wait for."""

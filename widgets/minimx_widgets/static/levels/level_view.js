@@ -7,9 +7,10 @@ import { ticks } from "../lib/engine/scheduler_parts.js";
 
 const HELP =
   "Each question has choices; those that break a rule are struck through, and choosing one says " +
-  "which rule, with the objects. Click a choice, or a row of the picture, or use the keys. You can " +
-  "go back as far as you like. A hint says what can still be reached from here. The target is the " +
-  "proved optimum. At the end the decisions are a class that the real runtime runs.";
+  "which rule, with the objects. Click a choice or a row of the picture, drag what is dashed to a " +
+  "row, or use the keys. You can go back as far as you like. A hint says what can still be " +
+  "reached from here. The target is the proved optimum. At the end the decisions are a class that " +
+  "the real runtime runs.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["↑ ↓", "mark a choice"],
@@ -164,6 +165,7 @@ class LevelView {
     const marked = state.choices[this.marked];
     const rows = state.rows.map(([label, detail, weight], row) => {
       const choice = state.choices.findIndex((one) => one[2] === row);
+      const asked = label === "?"; // what is to be placed may be dragged to a row
       const bars = state.bars
         .filter((bar) => bar[0] === row)
         .map(([, start, end, text, says, kind, share, later]) =>
@@ -172,14 +174,16 @@ class LevelView {
             style: `${place(start, end)};height:max(13px,${100 * share}%);--mx-lvl:var(--mx-lvl-${kind})`,
             text,
             data: { later },
+            draggable: asked ? "true" : undefined,
             signal,
+            ondragstart: (event) => event.dataTransfer?.setData("text/plain", text),
             onpointermove: (event) => this.tip(event, text, says),
             onpointerleave: () => this.frame.hideTip(),
           }),
         );
       const track = el("span", { class: "mx-lvl-track" }, ...bars);
       track.style.height = `${LOW + (HIGH - LOW) * weight}px`;
-      return el(
+      const node = el(
         "div",
         {
           class: "mx-lvl-row",
@@ -187,11 +191,22 @@ class LevelView {
           data: { row: label, choice: choice >= 0, marked: Boolean(marked) && marked[2] === row },
           title: choice >= 0 ? `Click: ${state.choices[choice][1]}` : undefined,
           onclick: () => choice >= 0 && this.choose(marked && marked[2] === row ? this.marked : choice),
+          ondragover: (event) => {
+            if (choice < 0 || asked) return;
+            event.preventDefault();
+            node.dataset.over = "true";
+          },
+          ondragleave: () => delete node.dataset.over,
+          ondrop: (event) => {
+            event.preventDefault();
+            this.choose(choice);
+          },
         },
         el("b", { text: label }),
         el("small", { text: detail }),
         track,
       );
+      return node;
     });
     const now = el("div", { class: "mx-lvl-now" });
     now.style.setProperty("--mx-lvl-at", String(state.now / state.end));
