@@ -279,7 +279,8 @@ class PushGame(Game[Sent]):
             bars.append(Bar(k, start, self.ready[k], "", said, BACKWARD, later=later))
             for number, (_, a, b) in enumerate(m for m in state.messages if m[0] == k):
                 said = f"message {number + 1} of {one.name}: {a} to {b} µs"
-                bars.append(Bar(k, a, b, str(number + 1), said, LINK))
+                text = str(number + 1) if self.piece else ""
+                bars.append(Bar(k, a, b, text, said, LINK))
         ends = {k: end for k, _, end in state.messages}
         for k, one in enumerate(self.layers):
             if k not in ends or self.count(state, k) < len(self.pieces[k]):

@@ -218,11 +218,12 @@ class LevelView(PicturedWidget):
         play, game = self.play, self.game
         if not play.over:
             return ""
-        cost = game.cost(play.state)
+        said = game.says(game.cost(play.state))
+        said = said[:1].upper() + said[1:]
         if play.reached:
-            return f"{game.says(cost)}: nothing costs less."
+            return f"{said}: nothing costs less."
         goal = "can be reached" if play.exact else "is the bound"
-        return f"{game.says(cost)}; {game.says(play.target)} {goal}."
+        return f"{said}; {game.says(play.target)} {goal}."
 
     def _hear(self, _widget: Any, message: Mapping[str, Any], _buffers: Any) -> None:
         if message.get("kind") == "table":
