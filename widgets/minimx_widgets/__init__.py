@@ -13,7 +13,9 @@ What becomes of a network as a graph, under the knobs in force or others:
 makes of them: `NumericsMonitor(record)`. What it says of test images, and which ones it
 confuses: `DataView(net, data)`. What was recorded for gradients, and the walk
 back: `TapeStepper(watch)`. The engine's scheduler, one move at a time, and yours to
-move: `SchedulerStepper(program)`. What `minimx bench` measured:
+move: `SchedulerStepper(program)`. You in place of the pool, the memory planner, the
+mirror planner, the kvstore: `PoolLevel(1)`, `PlannerLevel(1)`, `MirrorLevel(1)`,
+`PushLevel(1)`. What `minimx bench` measured:
 `BenchCurves("mine.json")`. How workers share gradients, here or on 4,096 machines:
 `KVStoreView()`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`.
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from minimx_widgets.lab.before_after import BeforeAfter as BeforeAfter
     from minimx_widgets.lab.five import FiveSwitches as FiveSwitches
     from minimx_widgets.lab.lab import Lab as Lab
+    from minimx_widgets.levels.mirror_level import MirrorLevel as MirrorLevel
+    from minimx_widgets.levels.planner_level import PlannerLevel as PlannerLevel
+    from minimx_widgets.levels.pool_level import PoolLevel as PoolLevel
+    from minimx_widgets.levels.push_level import PushLevel as PushLevel
     from minimx_widgets.scheduler.view import SchedulerStepper as SchedulerStepper
     from minimx_widgets.training.result import Result as Result
     from minimx_widgets.views.ab_compare import ABCompare as ABCompare
@@ -72,9 +78,13 @@ _MODULES = {
     "MemoryPlan": "views.memory_plan",
     "MemoryTimeline": "views.memory_timeline",
     "MirrorExplorer": "views.mirror_explorer",
+    "MirrorLevel": "levels.mirror_level",
     "NumericsMonitor": "views.numerics_monitor",
     "Overview": "views.overview",
+    "PlannerLevel": "levels.planner_level",
+    "PoolLevel": "levels.pool_level",
     "PoolMap": "views.pool_map",
+    "PushLevel": "levels.push_level",
     "Result": "training.result",
     "SchedulerStepper": "scheduler.view",
     "SideBySide": "views.side_by_side",

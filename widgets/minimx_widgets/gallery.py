@@ -27,6 +27,8 @@ from minimx.core.record import Record
 from minimx.tools.tape_watch import Watch
 from minimx_widgets.base import PicturedWidget
 from minimx_widgets.lab.lab import Lab
+from minimx_widgets.levels.game import best_end
+from minimx_widgets.levels.view import LevelView
 from minimx_widgets.scheduler.program import Program, op
 
 HEAD = """# The views
@@ -111,6 +113,26 @@ ENTRIES = {
         "The queues of the engine after each push, start and end of an operation.",
         "Step on and back, or choose what starts where; hazards are explained.",
         "SchedulerStepper(program)",
+    ),
+    "PoolLevel": Entry(
+        "Requests of memory one by one, and the blocks of a pool as a map with bytes.",
+        "Give each a block; the optimum is proved, and your pool runs in the runtime.",
+        "PoolLevel(4)",
+    ),
+    "PlannerLevel": Entry(
+        "The results of a graph one by one, and the storage ids that they share.",
+        "Let them share; what two results cannot, names the node that reads both.",
+        "PlannerLevel(5)",
+    ),
+    "MirrorLevel": Entry(
+        "What the gradient reads: kept in memory, or computed a second time.",
+        "Spend a budget of extra work where it saves most; all is really planned.",
+        "MirrorLevel(1)",
+    ),
+    "PushLevel": Entry(
+        "Gradients that share a link while backward goes on, and the next forward.",
+        "Say which goes next, or wait; P3 and the proved optimum stand beside it.",
+        "PushLevel(4)",
     ),
     "TapeStepper": Entry(
         "The tape of a recorded program and the walk back along it.",
@@ -233,6 +255,18 @@ class _Makers:
         view.show(step=9)
         return view
 
+    def _PoolLevel(self) -> Any:
+        return _played(views.PoolLevel(4), 9)
+
+    def _PlannerLevel(self) -> Any:
+        return _played(views.PlannerLevel(5), 10)
+
+    def _MirrorLevel(self) -> Any:
+        return _played(views.MirrorLevel(1), 4)
+
+    def _PushLevel(self) -> Any:
+        return _played(views.PushLevel(4), 10)
+
     def _TapeStepper(self) -> Any:
         x = mx.nd.ones(self.shape)
         with Watch() as watch:
@@ -258,6 +292,14 @@ class _Makers:
     def _BenchCurves(self) -> Any:
         plan = Plan("score", ("mobilenet0.25",), (1, 4, 16), image=64, seconds=1.0)
         return views.BenchCurves(Result(describe(), plan.settings, run(plan)))
+
+
+def _played(view: LevelView, choices: int) -> LevelView:
+    """A level after so many choices of its best end."""
+    best = best_end(view.game)
+    assert best is not None
+    view.choose(*best.keys[:choices])
+    return view
 
 
 @contextmanager
