@@ -17,6 +17,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.compare.in_lab import Replays
 from minimx_widgets.lab import lab_settings, lab_views, labs
 from minimx_widgets.lab.before_after import BeforeAfter
 from minimx_widgets.lab.five import FiveSwitches
@@ -106,8 +107,7 @@ class Lab:
         self.fit: Fit | None = None
         #: Whether the next program continues the training of `fit`.
         self.goes_on = False
-        self._taken_by = ""  # the lab that this one made way for
-        self._fresh = True  # nothing was recorded yet
+        self._taken_by, self._fresh = "", True  # by another lab; nothing is recorded
         self._undoing = Undoing(self)
         #: Trains two settings, the one after the other.
         self.comparer = Comparer(self)
@@ -122,12 +122,14 @@ class Lab:
             command=self.command,
             run_id=self._run.id,
         )
+        self.replays = Replays(self)
         self.drawers = Drawers(lab_views.makers(self))
         self.five = FiveSwitches(self.set, turns=self.turns)
         self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
         self.knobs = KnobPanel(
-            pinned, height=470, cannot=lambda: reasons(self.situation)
-        )
+            pinned, height=470, cannot=lambda: reasons(self.situation),
+            compare=self.replays.propose,
+        )  # fmt: skip
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs, "devices": devices}
@@ -308,8 +310,7 @@ class Lab:
 
     def interrupt(self) -> None:
         """Stop in such a way that the training can go on where it was."""
-        alive = self.goes_on or self.session.alive
-        self.goes_on = self.fit is not None and alive
+        self.goes_on = self.fit is not None and (self.goes_on or self.session.alive)
         self.session.stop()
         self.goes_on = self.goes_on and self.session.state not in (DONE, FAILED)
         if self.goes_on:
@@ -405,8 +406,7 @@ class Lab:
 
     def show_settings(self) -> None:
         """Show the settings that are in force."""
-        names = vars(self.settings)
-        texts = {name: text_of(self.settings, name) for name in names}
+        texts = {name: text_of(self.settings, name) for name in vars(self.settings)}
         self.controls.settings = texts
         self.five.show(texts)
         self.knobs.refresh()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from minimx_widgets.compare.in_lab import REPLAY
 from minimx_widgets.lab.lab_compare import ComparePanel
 from minimx_widgets.training.training import load, made
 from minimx_widgets.views.conv_chooser import ConvChooser
@@ -68,6 +69,7 @@ def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
         CONVOLUTIONS: lambda: convolutions(lab),
         STORE: lambda: store(lab),
         COMPARE: lambda: ComparePanel(lab.comparer),
+        REPLAY: lab.replays.panel,
     }
 
 

@@ -17,6 +17,10 @@ const HELP =
   "while a network trains. The badge says when it acts; a dot marks what differs from its " +
   "default. Point at a row to read what it does and which document names it. A refused " +
   "value leaves everything as it was and says why.";
+const TRY =
+  " Hold Alt and click a row, or press Alt+Enter in it, to try the knob without turning it: the " +
+  "next two steps are recorded, and compared below with a replay of them in which the knob has the value " +
+  "typed or chosen in its field, or else another one. The training goes on.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["/", "search by name or meaning"],
@@ -25,6 +29,11 @@ const KEYS = [
   ["R", "reset the knob in focus to its default"],
   ["P", "pin or unpin the knob in focus"],
   ["C", "show the changes as code"],
+];
+/** @type {[string, string][]} */
+const TRY_KEYS = [
+  ["Alt+Enter", "try the knob in a replay"],
+  ["Alt+click", "the same by mouse"],
 ];
 
 class KnobPanel {
@@ -39,8 +48,8 @@ class KnobPanel {
       model,
       title: "Knobs",
       name: "knobs",
-      help: HELP,
-      keys: KEYS,
+      help: HELP + (model.get("comparable") ? TRY : ""),
+      keys: [...KEYS, ...(model.get("comparable") ? TRY_KEYS : [])],
       signal,
       onkey: (event) => this.key(event),
     });
@@ -130,6 +139,9 @@ class KnobPanel {
       this.more,
       this.groupsBox,
     );
+    if (this.model.get("comparable"))
+      for (const kind of ["pointerdown", "mousedown", "click", "keydown"])
+        list.addEventListener(kind, (event) => this.tryOut(event), { signal, capture: true });
     list.style.maxHeight = `${this.model.get("height")}px`;
     this.groupsBox.append(...[...this.groups.values()].map(({ node }) => node));
     this.frame.picture.append(this.search, this.code, list, this.card, this.said);
@@ -307,6 +319,21 @@ class KnobPanel {
 
   turn(name, text) {
     this.ask({ kind: "set", name, text });
+  }
+
+  /** Alt+click or Alt+Enter: try the knob in a replay; its control does not see them.
+   * @param {any} event */
+  tryOut(event) {
+    const node = event.target.closest(".mx-knob");
+    if (!event.altKey || !node || (event.type === "keydown" && event.key !== "Enter")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type !== "click" && event.type !== "keydown") return;
+    const name = node.dataset.knob;
+    const field = node.querySelector(".mx-entry, select");
+    this.say(`Recording two steps to try ${name}…`);
+    this.ask({ kind: "compare", name, text: field?.value.trim() ?? "" });
+    if (field?.matches(".mx-entry")) field.value = field.dataset.shown ?? "";
   }
 
   ask(message) {
