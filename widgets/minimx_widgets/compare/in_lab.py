@@ -5,6 +5,7 @@ The lab's training goes on meanwhile, and none of its knobs is turned.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.experiments.groups import checked
 from minimx_widgets.compare.turnable import proposed
+from minimx_widgets.training.meter import Facts
 from minimx_widgets.training.session import RUNNING
 from minimx_widgets.views.ab_compare import ABCompare
 
@@ -28,7 +30,7 @@ REPLAY: Final = "A knob tried in a replay"
 #: Steps that are recorded, and seconds that they may take.
 STEPS: Final = 2
 PATIENCE: Final = 30.0
-_LOOK: Final = 0.002  # seconds between two looks at the training
+_LOOK: Final = 0.05  # seconds between two looks at the training
 
 
 class Replays:
@@ -37,9 +39,16 @@ class Replays:
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
         self._record: Record | None = None
+        self._recording = Recording()
+        self._recording.stop()  # until a knob is tried
         self._net: Any = None
         self._turned: dict[str, Any] = {}
         self._next: ABCompare | None = None  # for the drawer, which is about to open
+
+    def stepped(self, step: int, facts: Facts) -> None:
+        """A step of the training has ended; in its thread."""
+        self._lab.turns.stepped(step, facts)
+        self._recording.stepped()
 
     def propose(self, name: str, text: str = "") -> str:
         """Compare the newest steps with a replay of them in which a knob is turned.
@@ -57,7 +66,9 @@ class Replays:
         changes = checked({declared.name: value})
         lab = self._lab
         if lab.session.state == RUNNING:
-            self._record, self._turned = recorded(lab), {}
+            self._recording = recording = Recording()
+            self._record = recording.wait(lambda: lab.session.state == RUNNING)
+            self._turned = {}
             self._net = None if lab.fit is None else lab.fit.binding.blocks
         elif self._record is None:
             raise ArgumentError(
@@ -103,28 +114,48 @@ class ReplayPanel(ipywidgets.VBox):  # type: ignore[misc]
         super().close()
 
 
-def recorded(lab: Lab, steps: int = STEPS) -> Record:
-    """A record of at least so many steps of a training that runs.
+class Recording:
+    """A record of a few whole steps of a training, made in its thread.
 
-    Raises `ArgumentError` if they do not come within `PATIENCE` seconds.
+    It begins and ends with nothing under way, so that the first operations wait for
+    none that is missing.
     """
-    end = time.monotonic() + PATIENCE
 
-    def until(reached: Callable[[], bool]) -> None:
-        while not reached():
-            if time.monotonic() > end or lab.session.state != RUNNING:
-                raise ArgumentError(
-                    f"The training made no {steps} steps within {PATIENCE:.0f} s. "
-                    "Let it run, and try the knob again."
-                )
-            time.sleep(_LOOK)
+    def __init__(self, steps: int = STEPS) -> None:
+        self.record = Record(calls=True)
+        self._left = steps
+        self._over = threading.Event()
 
-    until(lambda: lab.fit is not None)  # data and network are prepared first
-    fit: Any = lab.fit
-    first = fit.step + 1
-    until(lambda: fit.step >= first)
-    with Record(calls=True) as record:
-        # A step is counted when Python has pushed it: it may still have to run.
-        until(lambda: fit.step > first + steps)
+    def stepped(self) -> None:
+        """A step has ended."""
+        if self._over.is_set():
+            return
+        if self.record.running:
+            self._left -= 1
+            if self._left:
+                return
         engine.wait_all()
-    return record
+        if self._left:
+            self.record.start()
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """Record no more."""
+        self._over.set()
+        self.record.stop()
+
+    def wait(self, alive: Callable[[], bool]) -> Record:
+        """Wait for the steps; `alive` says whether the training still runs.
+
+        Raises `ArgumentError` if they do not come within `PATIENCE` seconds.
+        """
+        end = time.monotonic() + PATIENCE
+        while not self._over.wait(_LOOK):
+            if time.monotonic() > end or not alive():
+                self.stop()
+                raise ArgumentError(
+                    f"The training made no {STEPS} steps within {PATIENCE:.0f} s. Let "
+                    "it run, and try the knob again."
+                )
+        return self.record

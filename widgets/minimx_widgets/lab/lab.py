@@ -28,7 +28,6 @@ from minimx_widgets.lab.lab_settings import LIVE, check, parse, text_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
 from minimx_widgets.lab.lab_undo import Undoing
-from minimx_widgets.lab.reach import reasons
 from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
@@ -50,7 +49,7 @@ from minimx_widgets.training.spread import ON_DEVICES
 from minimx_widgets.training.training import HYBRIDIZED, OPTIMIZERS, Fit, Settings
 from minimx_widgets.views.data_view import DataView
 from minimx_widgets.views.device_view import DeviceView
-from minimx_widgets.views.knob_panel import PINNED, KnobPanel
+from minimx_widgets.views.knob_panel import PINNED
 from minimx_widgets.views.memory_timeline import MemoryTimeline
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
 from minimx_widgets.views.overview import Overview
@@ -107,7 +106,8 @@ class Lab:
         self.fit: Fit | None = None
         #: Whether the next program continues the training of `fit`.
         self.goes_on = False
-        self._taken_by, self._fresh = "", True  # by another lab; nothing is recorded
+        self._taken_by = ""  # the lab that this one made way for
+        self._fresh = True  # nothing was recorded yet
         self._undoing = Undoing(self)
         #: Trains two settings, the one after the other.
         self.comparer = Comparer(self)
@@ -126,10 +126,7 @@ class Lab:
         self.drawers = Drawers(lab_views.makers(self))
         self.five = FiveSwitches(self.set, turns=self.turns)
         self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
-        self.knobs = KnobPanel(
-            pinned, height=470, cannot=lambda: reasons(self.situation),
-            compare=self.replays.propose,
-        )  # fmt: skip
+        self.knobs = lab_views.knob_panel(self, pinned)
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs, "devices": devices}
@@ -448,7 +445,7 @@ class Lab:
             self.settings,
             record,
             looks=lambda: self._looks or self.drawers.title == lab_views.NUMBERS,
-            stepped=self.turns.stepped,
+            stepped=self.replays.stepped,
             rebound=self._turning.rebound,
             refused=self._turning.refused,
             probe=self._probe,
