@@ -16,7 +16,8 @@ back: `TapeStepper(watch)`. The engine's scheduler, one move at a time, and your
 move: `SchedulerStepper(program)`. What `minimx bench` measured:
 `BenchCurves("mine.json")`. How workers share gradients, here or on 4,096 machines:
 `KVStoreView()`.
-Trainings that go wrong, to be diagnosed: `FailureLab()`.
+Trainings that go wrong, to be diagnosed: `FailureLab()`. The lines of minimx that obey
+a knob or define an operator: `source("MXNET_ENGINE_TYPE")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from minimx_widgets import kernel
 
 if TYPE_CHECKING:
+    from minimx_widgets.code.finding import source as source
     from minimx_widgets.lab.before_after import BeforeAfter as BeforeAfter
     from minimx_widgets.lab.five import FiveSwitches as FiveSwitches
     from minimx_widgets.lab.lab import Lab as Lab
@@ -80,6 +82,7 @@ _MODULES = {
     "SideBySide": "views.side_by_side",
     "TapeStepper": "views.tape_stepper",
     "TrainingMonitor": "views.training_monitor",
+    "source": "code.finding",
 }
 __all__ = list(_MODULES)
 

@@ -1,5 +1,6 @@
 // Every knob, grouped: its value, when a change acts, what it means, and why it refused.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el, icon } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { control } from "./lib/page/knob_controls.js";
@@ -29,6 +30,7 @@ const KEYS = [
   ["R", "reset the knob in focus to its default"],
   ["P", "pin or unpin the knob in focus"],
   ["C", "show the changes as code"],
+  ["O", "source: the lines that obey the knob in focus"],
 ];
 /** @type {[string, string][]} */
 const TRY_KEYS = [
@@ -152,6 +154,7 @@ class KnobPanel {
       },
       { signal },
     );
+    this.code_panel = new CodePanel({ model: this.model, frame: this.frame, signal });
     this.toggleAll(this.model.get("expanded"));
   }
 
@@ -345,6 +348,7 @@ class KnobPanel {
   /** The kernel answers: applied, or refused with a reason. */
   hear(message) {
     if (message.kind === "table") this.frame.setTable(message.html);
+    if (message.kind === "source") this.code_panel.show(message);
     if (message.kind !== "answer") return;
     const row = this.rows.get(message.name);
     if (row) {
@@ -388,6 +392,8 @@ class KnobPanel {
     ].filter(([, text]) => text);
     this.card.replaceChildren(
       el("code", { text: knob.name }),
+      " ",
+      this.sourceButton(name),
       el("p", {}, ...prose(knob.meaning)),
       el(
         "dl",
@@ -402,8 +408,19 @@ class KnobPanel {
     this.card.scrollTop = 0;
   }
 
+  sourceButton(name) {
+    const title = `Source: the lines that obey ${name} (O)`;
+    const attributes = { type: "button", class: "mx-button mx-button-tiny mx-source-of", title, "aria-label": title };
+    return el("button", attributes, icon("code"), "source");
+  }
+
+  openSource(name) {
+    this.ask({ kind: "source", name });
+  }
+
   /** Copy the whole program of the card in sight, which runs under every value. */
   copyTrial(event) {
+    if (event.target.closest(".mx-source-of")) this.openSource(this.card.dataset.knob);
     if (!event.target.closest(".mx-trial-copy")) return;
     const { program } = this.rows.get(this.card.dataset.knob).knob.trial;
     const shown = this.card.querySelector(".mx-trial-code");
@@ -422,6 +439,7 @@ class KnobPanel {
     else if (press === "a") this.toggleAll();
     else if (press === "c") this.toggleCode();
     else if (press === "r" && this.focused) this.ask({ kind: "reset", names: [this.focused] });
+    else if (press === "o" && this.focused) this.openSource(this.focused);
     else if (press === "p" && this.focused) this.ask({ kind: "pin", name: this.focused });
     else if (press === "ArrowDown" || press === "ArrowUp")
       this.walk(press === "ArrowUp" ? -1 : 1);

@@ -19,6 +19,7 @@ from minimx.core.knobs import PRESETS, Knob, knobs
 from minimx.tools import knob_show as show
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import PicturedWidget
+from minimx_widgets.code.finding import source
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.tables import Table
 from minimx_widgets.units import counted
@@ -179,6 +180,9 @@ class KnobPanel(PicturedWidget):
             return f"{name} {'pinned' if name in self._pinned else 'no longer pinned'}"
         if kind == "compare" and self._compare is not None:
             return self._compare(name, str(message["text"]))
+        if kind == "source":
+            self.send(source(name).as_message())
+            return f"Source of {name} shown"
         if kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
             return "Table sent"
