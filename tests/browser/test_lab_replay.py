@@ -25,7 +25,7 @@ def test_a_knob_is_tried_while_the_network_trains(notebook: Notebook) -> None:
     pool = notebook.page.locator(f".mx-knob[data-knob={POOL}]")
     pool.locator(".mx-knob-name").click(modifiers=["Alt"])
     notebook.until(f"() => {BOARD}?.turned === '{POOL}'", timeout=60)
-    assert notebook.data("compare", "predicted") == "false,true"
+    assert notebook.data("compare", "predicted") == "true,true"
     step = int(notebook.data("training", "step"))
     notebook.until(f"n => {STEP} > n", step, timeout=60)
     notebook.until(f"() => {SAID}.includes('tried on the last 2 steps')")
@@ -57,6 +57,16 @@ def test_a_knob_is_tried_while_the_network_trains(notebook: Notebook) -> None:
     assert "Alt+Enter" in knobs.locator(".mx-help").inner_text()
     notebook.shoot("lab-replay-help")
     notebook.page.keyboard.press("Escape")
+
+    # The lines that obey a knob, in the narrow panel.
+    pool.locator("select").focus()
+    knobs.focus()
+    notebook.page.keyboard.press("o")
+    lines = knobs.locator(".mx-code-panel mark").first
+    lines.wait_for(state="visible")
+    notebook.shoot("lab-source")
+    notebook.page.keyboard.press("Escape")
+    assert not lines.is_visible()
 
     # What no replay can turn says so at its knob.
     search = knobs.locator(".mx-search")

@@ -30,9 +30,11 @@ def test_every_figure_with_difference_ratio_and_direction() -> None:
     pushes = found["pushes"]
     assert (pushes.before, pushes.after) == ("5", "9")
     assert (pushes.difference, pushes.ratio, pushes.direction) == ("+4", "1.800 ×", "▲")
-    back = {row.name: row for row in rows(Side(chain(8)), Side(chain(4)))}
+    record = chain(8)
+    back = {row.name: row for row in rows(Side(record), Side(chain(4)))}
     assert back["pushes"].difference == "−4" and back["pushes"].direction == "▼"
-    assert back["peak"].direction == "=" and back["peak"].difference == "±0 B"
+    same = {row.name: row for row in rows(Side(record), Side(record))}
+    assert same["peak"].direction == "=" and same["peak"].difference == "±0 B"
 
 
 def test_a_loss_that_only_one_side_knows_has_no_difference() -> None:

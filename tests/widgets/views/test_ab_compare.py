@@ -124,7 +124,7 @@ def graph_run() -> tuple[Any, Record]:
 def test_a_knob_of_b_is_turned_in_a_replay_and_no_other() -> None:
     program, record = graph_run()
     pair = ABCompare(record, net=program.net, program=program, names=("run", ""))
-    assert pair.names == ("run", "run again") and pair.rows[0].direction == "="
+    assert pair.names == ("run", "run replayed") and pair.rows[0].direction == "="
     pair.turn(MXNET_EXEC_ENABLE_INPLACE=False)
     assert pair.names[1] == "run with MXNET_EXEC_ENABLE_INPLACE=0"
     expected = rerun(record, net=program.net, MXNET_EXEC_ENABLE_INPLACE=False)
@@ -161,7 +161,7 @@ def test_a_frozen_side_stays_and_another_one_follows() -> None:
     ]
     pair.freeze()
     pair.reset()
-    assert pair.sides[1].changes == {} and pair.names[1] == "A again"
+    assert pair.sides[1].changes == {} and pair.names[1] == "A replayed"
     pair.close()
 
 

@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Code:
-    """What acts on something, the most telling piece first."""
+    """What acts on something, the piece that says most first."""
 
     name: str
     pieces: tuple[Piece, ...]

@@ -16,6 +16,7 @@ from minimx.core import engine
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.experiments import rerun
 from minimx.experiments.groups import checked
 from minimx_widgets.compare.turnable import proposed
 from minimx_widgets.training.meter import Facts
@@ -54,8 +55,8 @@ class Replays:
         """Compare the newest steps with a replay of them in which a knob is turned.
 
         text: its value; empty, or the one in force, stands for another one. While the
-        lab trains, two steps of it are recorded, which become A; otherwise A is what it
-        was. The comparison opens in its drawer. Returns what it did, in words.
+        lab trains, two steps of it are recorded, whose replay becomes A; otherwise A is
+        what it was. The comparison opens in its drawer. Returns what it did, in words.
 
         Raises `ArgumentError` for knobs that no replay can turn, and where nothing was
         recorded and nothing trains; `KnobError` for a value that the knob cannot take.
@@ -93,10 +94,12 @@ class Replays:
         return ReplayPanel(made)
 
     def _made(self, turned: dict[str, Any]) -> ABCompare:
-        names, record = ("last steps", ""), self._record
-        if record is None:
+        if self._record is None:
             raise ArgumentError("Replays: nothing was recorded yet.")
-        return ABCompare(record, net=self._net, names=names, **turned)
+        # Both sides are replays: pools that hold idle blocks, as in a training, or a
+        # busy machine, make no difference between them.
+        same = rerun(self._record)
+        return ABCompare(same, net=self._net, names=("last steps", ""), **turned)
 
 
 class ReplayPanel(ipywidgets.VBox):  # type: ignore[misc]

@@ -51,8 +51,8 @@ def board(view: ABCompare, *, dark: bool, width: int) -> str:
 def sided(letter: str, title: str) -> str:
     """A side with what it is called.
 
-    >>> sided("A", "monday"), sided("A", "A"), sided("B", "A again")
-    ('A: monday', 'A', 'B: A again')
+    >>> sided("A", "monday"), sided("A", "A"), sided("B", "A replayed")
+    ('A: monday', 'A', 'B: A replayed')
     """
     return letter if title == letter else f"{letter}: {title}"
 

@@ -72,7 +72,7 @@ class Side:
             f"{name}={knobs.declared[name].format(value)}"
             for name, value in self.changes.items()
         ]
-        return f"{self.name} with {', '.join(texts)}" if texts else f"{self.name} again"
+        return f"{self.name} {'with ' + ', '.join(texts) if texts else 'replayed'}"
 
     @property
     def predicted(self) -> bool:

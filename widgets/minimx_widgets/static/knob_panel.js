@@ -20,8 +20,8 @@ const HELP =
   "value leaves everything as it was and says why.";
 const TRY =
   " Hold Alt and click a row, or press Alt+Enter in it, to try the knob without turning it: the " +
-  "next two steps are recorded, and compared below with a replay of them in which the knob has the value " +
-  "typed or chosen in its field, or else another one. The training goes on.";
+  "next two steps are recorded, and their replay is compared below with another one in which the " +
+  "knob has the value typed or chosen in its field, or else another one. The training goes on.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["/", "search by name or meaning"],

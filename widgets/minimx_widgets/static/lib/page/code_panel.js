@@ -46,7 +46,8 @@ export class CodePanel {
     this.root.hidden = false;
     this.frame.root.dataset.source_of = name;
     const mark = this.pieces.querySelector("mark");
-    this.pieces.scrollTop = mark ? Math.max(0, mark.offsetTop - this.pieces.offsetTop - 60) : 0;
+    const down = mark ? mark.offsetTop - this.pieces.offsetTop : 0;
+    this.pieces.scrollTop = down > this.pieces.clientHeight - 60 ? down - 60 : 0;
     this.pieces.focus({ preventScroll: true });
     this.root.scrollIntoView({ block: "nearest" });
   }
