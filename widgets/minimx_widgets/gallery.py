@@ -247,13 +247,23 @@ class _Makers:
         return view
 
     def _ABCompare(self) -> Any:
-        records = []
-        for workers in (1, 2):
-            with mx.knobs(MXNET_CPU_WORKER_NTHREADS=workers), Record() as record:
-                parts = [mx.nd.ones((200, 200)) * k for k in range(6)]
-                mx.nd.add_n(*[mx.nd.dot(one, one) for one in parts]).wait_to_read()
-            records.append(record)
-        return views.ABCompare(records[0], records[1])
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Dense(512, activation="relu"), mx.gluon.nn.Dense(10))
+        net.initialize()
+        net.hybridize()
+        data = mx.nd.random.normal(shape=(16384, 20))
+
+        def step() -> None:
+            with autograd.record():
+                loss = net(data).square().mean()
+            loss.backward()
+            mx.nd.waitall()
+
+        with mx.knobs(MXNET_EXEC_ENABLE_INPLACE=True):
+            step()  # makes the graph
+            with Record(calls=True) as record:
+                step()
+        return views.ABCompare(record, net=net, MXNET_EXEC_ENABLE_INPLACE=False)
 
     def _BenchCurves(self) -> Any:
         plan = Plan("score", ("mobilenet0.25",), (1, 4, 16), image=64, seconds=1.0)

@@ -9,13 +9,15 @@ from typing import Any
 import traitlets
 
 from minimx.core.record import Record
-from minimx_widgets import esm
+from minimx_widgets import esm, svg
 from minimx_widgets.run import News
-from minimx_widgets.sources import PREDICTED
+from minimx_widgets.sources import PREDICTED, of_clock
 from minimx_widgets.units import human_time
 from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
 
 COMMON, OWN = "common", "own"
+#: Pixels of a capital in the head of a static picture.
+WIDE = 9.0
 
 
 def span(record: Record) -> int:
@@ -97,10 +99,14 @@ class _Compared(Picture):
 
     def head(self) -> list[str]:
         """What the record is called, and the key numbers."""
-        self.title = self.view.title
-        if self.view.predicted:
-            self.title += f", {PREDICTED}"
-        return super().head()
+        view = self.view
+        source = PREDICTED if view.predicted else of_clock(self.record.conditions.clock)
+        text = " · ".join([*view.summary(), source])
+        after = 30 + WIDE * len(view.title)  # knobs are written in capitals
+        return [
+            svg.text(14, 21, view.title, self.ink("ink"), size=13, bold=True),
+            svg.text(after, 21, text, self.ink("muted"), size=11.5),
+        ]
 
     def axis(self) -> list[str]:
         """Ticks of time since the first push, or of numbers of operations."""
