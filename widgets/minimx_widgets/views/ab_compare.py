@@ -108,7 +108,7 @@ class ABCompare(Pictured):
         self.operators = ipywidgets.HTML(layout={"width": "fit-content"})
         self.operators.add_class("jp-RenderedHTMLCommon")  # the look of its tables
         self._show()
-        self.operators.value = self._operators().html()
+        self.operators.value = self.changes().html()
         parts = [self.board, *self.views, self.operators]
         self.box = ipywidgets.VBox(parts, layout={"grid_gap": "8px"})
 
@@ -237,7 +237,7 @@ class ABCompare(Pictured):
 
     def table(self) -> Tables:
         """The figures of both sides, and the operators that changed most."""
-        return Tables((self._figures(), self._operators()))
+        return Tables((self._figures(), self.changes()))
 
     def _figures(self) -> Table:
         found = self.rows
@@ -258,7 +258,8 @@ class ABCompare(Pictured):
             for letter, side in zip("AB", self.sides, strict=True)
         ]
 
-    def _operators(self) -> Table:
+    def changes(self) -> Table:
+        """The operators of either side that changed most."""
         heads = ("operator", "layer", "phase", "calls", "time", "change")
         cells = []
         for one in self.deltas[:ROWS]:
@@ -350,7 +351,7 @@ class ABCompare(Pictured):
         revision = message["revision"]
         if revision != self.revision:
             return
-        said, table = self.why, self._operators().html()
+        said, table = self.why, self.changes().html()
         with self._changing:
             if revision == self.revision:
                 self.board.why = {"revision": revision, "text": said}
