@@ -214,14 +214,17 @@ class Measured:
 
 def measured(record: Record) -> dict[str, Any]:
     """The `FIGURES` of a record itself."""
-    operations = Operations.of(record)
+    ops = record.ops()
+    pushed = ops["op"][~np.isin(ops["inside"], ops["op"])]  # no part of another one
+    ends = np.maximum(ops["t_start"], ops["t_end"])
+    ns = int(ends.max() - ops["t_push"].min()) if len(ops) else 0
     histories = {name: History.recorded(record, name) for name in devices_of(record)}
     return {
         "peak": {k: int(one.asked.max(initial=0)) for k, one in histories.items()},
         "reserved": {k: one.peak_reserved for k, one in histories.items()},
         "driver_calls": {k: one.calls for k, one in histories.items()},
-        "pushes": operations.inside.count(-1),
-        "makespan": operations.makespan / 1e9,
+        "pushes": len(np.unique(pushed)),
+        "makespan": ns / 1e9,
     }
 
 

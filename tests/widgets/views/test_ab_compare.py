@@ -225,8 +225,15 @@ def test_empty_records_are_compared_as_well() -> None:
 def test_two_records_of_ten_thousand_operations_are_aligned_quickly() -> None:
     rows = [(f"op{k % 50}", f"layer{k % 20}", k, k + 1) for k in range(10_000)]
     pair: Sequence[Record] = [made(*rows), made(*rows)]
-    for record in pair:
-        record.ops()
     start = time.thread_time()
     assert len(deltas(align(*pair))) == 100
     assert time.thread_time() - start < 0.2
+
+
+def test_of_long_records_causes_are_looked_for_when_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("minimx_widgets.views.ab_compare.EXPLAINED", 1)
+    pair = ABCompare(made(("dot", "a", 0, 40), ("exp", "b", 40, 50)), made())
+    assert "2 operations" in pair.said != pair.why and "`why`" in pair.svg()
+    pair.close()

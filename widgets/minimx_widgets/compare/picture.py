@@ -42,7 +42,7 @@ def board(view: ABCompare, *, dark: bool, width: int) -> str:
         for place, (letter, title) in enumerate(zip("AB", view.names, strict=True))
     ]
     parts += svg.legend(16, y, names, dark=dark)
-    for line in svg.wrapped(view.why, width - 40):
+    for line in svg.wrapped(view.said, width - 40):
         y += 16
         parts.append(svg.text(16, y + 4, line, ink))
     return svg.picture(width, y + 18, parts, title=repr(view), dark=dark)

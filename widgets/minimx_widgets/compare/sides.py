@@ -18,7 +18,6 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.experiments import Measured, Rerun, measured
 from minimx.experiments.memory import devices_of
-from minimx.experiments.operations import Operations
 from minimx_widgets.compare.replayed import as_record
 from minimx_widgets.packing import Array
 from minimx_widgets.pictures.training_series import LOSS
@@ -148,7 +147,7 @@ class Side:
 def figures_of(record: Record) -> dict[str, float]:
     """The figures of a record, and its last loss where it has one."""
     found = _summed(measured(record))
-    found["moved"] = int(Operations.of(record).rows["nbytes"].sum())
+    found["moved"] = int(record.ops()["nbytes"].sum())
     found["copied"] = int(record.comm()["nbytes"].sum())
     metrics = record.metrics()
     if LOSS in record.strings:

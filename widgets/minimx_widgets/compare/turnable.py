@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
@@ -12,7 +14,6 @@ from minimx.experiments.graphs import PLANNING
 from minimx.experiments.groups import BULKS, CAPACITY, ENGINE, REPLAYED, THREADS
 from minimx.experiments.machine import SPEEDS
 from minimx.experiments.memory import devices_of
-from minimx.experiments.operations import Operations
 
 
 def turnable(record: Record, net: Any = None) -> list[str]:
@@ -22,7 +23,8 @@ def turnable(record: Record, net: Any = None) -> list[str]:
     over its graph are among them then.
     """
     names = [ENGINE]
-    devices = {name.partition("(")[0] for name in Operations.of(record).device}
+    texts = record.texts(np.unique(record.ops()["device"]))
+    devices = {name.partition("(")[0] for name in texts}
     names += [name for name in THREADS if name.split("_")[1].lower() in devices]
     names += BULKS
     for kind in PREFIXES:

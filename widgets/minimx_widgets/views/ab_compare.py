@@ -48,6 +48,8 @@ from minimx_widgets.units import human_time
 ROWS = 12
 #: Seconds without a change before causes are looked for.
 QUIET = 0.3
+#: Of more operations causes are looked for only when they are asked for.
+EXPLAINED = 20_000
 Made = TypeVar("Made")
 
 
@@ -210,6 +212,17 @@ class ABCompare(Pictured):
         """Which decisions made the difference, in sentences; see `mx.replay.why`."""
         return self._kept("why", self._why)
 
+    @property
+    def said(self) -> str:
+        """What pictures and pages say of `why`: of long records, how to ask for it."""
+        longest = max(side.original.rows("ops") for side in self.sides)
+        if longest <= EXPLAINED:
+            return self.why
+        return (
+            f"looking into {longest:,} operations takes a while: ask for it in a cell, "
+            "with the property `why` of the comparison."
+        )
+
     def _why(self) -> str:
         a, b = self.sides
         try:
@@ -351,7 +364,7 @@ class ABCompare(Pictured):
         revision = message["revision"]
         if revision != self.revision:
             return
-        said, table = self.why, self.changes().html()
+        said, table = self.said, self.changes().html()
         with self._changing:
             if revision == self.revision:
                 self.board.why = {"revision": revision, "text": said}
