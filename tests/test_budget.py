@@ -45,7 +45,7 @@ WINGS = {
     ),
     "the kvstore": ("kvstore", 5_500),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_230),
-    "experiments on records": ("experiments", 2_000),
+    "experiments on records": ("experiments", 2_020),
     "tools": ("profiler monitor visualization test_utils commands tools", 9_900),
     "policies of users": ("policies", 1_750),
     "the rest": ("", 1_060),
