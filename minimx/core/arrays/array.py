@@ -375,6 +375,10 @@ class NDArray(Arithmetic, Methods):
         alias._view = self._view
         return alias
 
+    def _at(self, chunk: Chunk) -> Any:
+        """The same part of another chunk, and no history."""
+        return type(self)(chunk, self.spec, self.offset)
+
     def _neutral(self, history: bool = False) -> Any:
         """The same memory as a plain NDArray; gradients are written in its arithmetic.
 

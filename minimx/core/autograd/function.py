@@ -74,10 +74,11 @@ def once_differentiable(
 class _Saved:
     """What a function keeps for `backward`: the tape's, which lets go of it at once."""
 
-    __slots__ = ("__weakref__", "values")
+    __slots__ = ("__weakref__", "kept", "values")
 
     def __init__(self, values: tuple[Value, ...]) -> None:
         self.values = values
+        self.kept = [value.chunk.keep() for value in values]
 
     def _neutral(self) -> _Saved:
         return self
@@ -141,7 +142,10 @@ class Function:
     def saved_tensors(self) -> tuple[Value, ...]:
         """What `save_for_backward` kept, until the tape was walked back."""
         saved = None if self._saved is None else self._saved()
-        return () if saved is None else saved.values
+        if saved is None:
+            return ()
+        pairs = zip(saved.values, saved.kept, strict=True)
+        return tuple([x if x.chunk is k.chunk else x._at(k.chunk) for x, k in pairs])
 
     def forward(self, *inputs: Value) -> Any:
         """Compute the outputs."""
@@ -172,7 +176,7 @@ class Function:
                 ins = tuple(value.spec for value in inputs)
                 # From here on only the tape keeps them.
                 mine, self._mine = self._mine, None
-                kept: list[Value] = [] if mine is None else [(mine, -1 - len(outs))]
+                kept: list[Any] = [(mine, -1 - len(outs), None)] if mine else []
                 node = TapeNode(op, entries, ins, tuple(o.spec for o in outs), kept, 0)
                 for index, out in enumerate(outs):
                     out._entry = (node, index)
