@@ -105,9 +105,30 @@ class Optimizer:
             f"{type(self).__name__} has no update(index, weight, grad, state) yet."
         )
 
+    #: What was set, if it was.
+    _aggregate_num: int | None = None
+
     @property
     def aggregate_num(self) -> int:
-        """How many weights `update` takes at once; 1 if it takes no lists."""
+        """How many weights `update` takes at once; it may be set.
+
+        By default 1: no lists. Neither does the `update` of a subclass get any, unless
+        its class says how many by `_at_once` or by setting this.
+        """
+        if self._aggregate_num is not None:
+            return self._aggregate_num
+        for kind in type(self).__mro__:
+            if "_at_once" in vars(kind):
+                break
+            if "update" in vars(kind):
+                return 1
+        return self._at_once()
+
+    @aggregate_num.setter
+    def aggregate_num(self, count: int) -> None:
+        self._aggregate_num = count
+
+    def _at_once(self) -> int:
         return 1
 
     # -- several precisions -----------------------------------------------------------

@@ -61,8 +61,7 @@ class LARS(Optimizer):
         self.momentum_correction = momentum_correction
         self._rate: float | None = None
 
-    @property
-    def aggregate_num(self) -> int:
+    def _at_once(self) -> int:
         """How many weights go into one launch: the knob, at least 1."""
         return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
 
@@ -234,8 +233,7 @@ class LAMB(TwoAverages):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    @property
-    def aggregate_num(self) -> int:
+    def _at_once(self) -> int:
         """How many weights go into one launch: the knob, at least 1."""
         return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
 

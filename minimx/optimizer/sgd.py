@@ -32,8 +32,7 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.lazy_update = lazy_update
 
-    @property
-    def aggregate_num(self) -> int:
+    def _at_once(self) -> int:
         """How many weights go into one launch: the knob, at least 1."""
         return max(1, int(knobs.get("MXNET_OPTIMIZER_AGGREGATION_SIZE")))
 
@@ -93,11 +92,6 @@ class NAG(SGD):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum, **kwargs)
-
-    @property
-    def aggregate_num(self) -> int:
-        """One weight at a time."""
-        return 1
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""

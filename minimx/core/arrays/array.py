@@ -148,6 +148,14 @@ class NDArray(Arithmetic, Methods):
         shape = "x".join(map(str, self.shape))
         return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
 
+    def __format__(self, form: str) -> str:
+        if form and self.size != 1:
+            raise TypeError(
+                f"an array of {self.size} elements has no format {form!r}. Format its "
+                "numbers one by one, or the text of all of them: str(x.asnumpy())."
+            )
+        return format(self.item() if form else str(self), form)
+
     # -- waiting and reading ----------------------------------------------------------
 
     def view(self) -> Any:
