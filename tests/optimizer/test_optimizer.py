@@ -146,7 +146,7 @@ def test_the_number_of_launches_is_the_quotient_rounded_up() -> None:
     calls: list[int] = []
 
     class Counting(optimizer.SGD):
-        _at_once = optimizer.SGD._at_once  # says that this update takes lists
+        takes_lists = True
 
         def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
             calls.append(len(index) if isinstance(index, list) else 1)

@@ -45,6 +45,7 @@ from minimx.gluon.parameter.deferred import (
     as_contexts,
     copied,
     fits,
+    never_given,
     shape_is_known,
 )
 
@@ -486,10 +487,7 @@ class Parameter:
                 "when the first batch passes the network. Pass one, or give in_units, "
                 "in_channels, … to the layer."
             )
-        return ParameterError(
-            f"{self.name} has no values: call initialize() on the network first. "
-            "(collect_params() finds the parameters of nested layers, params does not.)"
-        )
+        return never_given(self.name)
 
     def _no_gradient(self) -> ParameterError:
         return ParameterError(

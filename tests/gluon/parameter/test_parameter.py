@@ -235,3 +235,14 @@ def test_errors_are_of_the_kinds_that_mxnets_programs_catch() -> None:
     params.get("w", shape=(2,))
     with pytest.raises(AssertionError, match="is shared"):
         params.get("w", shape=(3,))
+
+
+def test_a_constructor_that_asks_for_values_is_named() -> None:
+    class Eager(mx.gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = self.params.get("scale", shape=(1,))
+            self.start = self.scale.data()
+
+    with pytest.raises(ValueError, match="while Eager is being made: its __init__"):
+        Eager()
