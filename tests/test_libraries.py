@@ -18,6 +18,7 @@ from minimx.libraries import gluon as private
 from minimx.libraries import handles
 from minimx.libraries.feed_forward import FeedForward
 from minimx.libraries.loader import DataLoaderIter, _MultiWorkerIter
+from tests.compat.third.run import apart, page, rows
 
 LIST = Path(__file__).parent / "compat" / "third" / "names.txt"
 LINES = [
@@ -233,3 +234,26 @@ def test_a_feed_forward_model_is_created_trained() -> None:
     model = FeedForward.create(net, x, y, num_epoch=1, epoch_size=2, learning_rate=0.1)
     assert model.arg_params is not None
     assert float(model.predict(x)[0, 0]) > 0.5
+
+
+# -- the table of `make third` ---------------------------------------------------------
+
+
+def test_how_far_numbers_are_apart() -> None:
+    assert apart(np.array([1.0, 2.0]), np.array([1.0, 4.0])) == 0.5
+    assert apart(np.array([np.nan, 1.0]), np.array([np.nan, 1.0])) == 0
+    assert apart(np.array([np.nan]), np.ones(1)) == np.inf
+    assert apart(np.ones(2), np.ones(3)) == np.inf
+    assert apart(np.array(["a"]), np.array(["b"])) == np.inf
+
+
+def test_the_table_says_what_is_equal_and_what_is_not() -> None:
+    one = np.ones(1)
+    theirs = {"a/0": one, "b/0": one, "c/0": one, "d/error": np.array("its own")}
+    ours = {"a/0": one, "b/0": 2 * one, "c/error": np.array("E: fault"), "d/0": one}
+    table = rows(ours, theirs)
+    assert [word for *_, word in table] == [
+        "equal (0e+00)", "**1.0e+00**", "**fails**: E: fault",
+        "MXNet itself fails: its own",
+    ]  # fmt: skip
+    assert "**1 of 3 are equal**" in page(table)

@@ -50,7 +50,7 @@ class Chunk(Var):
     def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
         # Var.__init__, spelt out: a chunk is made for every result of every operator.
         self.version = 0
-        self.kept: weakref.ref[Kept] | None = None
+        self.kept = None
         self.exception = None
         self.readers = 0
         self.writer = None
@@ -91,8 +91,7 @@ class Chunk(Var):
 
     def preserve(self) -> None:
         """Move what was kept to a chunk of its own, if it is still wanted."""
-        kept = None if self.kept is None else self.kept()
-        self.kept = None
+        kept, self.kept = (held := self.kept) and held(), None
         if kept is not None:
             kept.chunk = self._copied()
 

@@ -78,14 +78,15 @@ class _Saved:
 
     def __init__(self, values: tuple[Value, ...]) -> None:
         self.values = values
-        self.kept = [value.chunk.keep() for value in values]
+        # Users save what they like, not only arrays.
+        self.kept = [x.chunk.keep() if hasattr(x, "chunk") else None for x in values]
 
     def _neutral(self) -> _Saved:
         return self
 
     def blocks(self) -> list[Any]:
         """The memory of the arrays."""
-        return [value.chunk for value in self.values]
+        return [kept.chunk for kept in self.kept if kept is not None]
 
 
 class _FunctionOp(Op):
@@ -145,7 +146,9 @@ class Function:
         if saved is None:
             return ()
         pairs = zip(saved.values, saved.kept, strict=True)
-        return tuple([x if x.chunk is k.chunk else x._at(k.chunk) for x, k in pairs])
+        return tuple(
+            [x if not k or x.chunk is k.chunk else x._at(k.chunk) for x, k in pairs]
+        )
 
     def forward(self, *inputs: Value) -> Any:
         """Compute the outputs."""
