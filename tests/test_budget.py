@@ -44,7 +44,7 @@ WINGS = {
         10_530,
     ),
     "the kvstore": ("kvstore", 5_500),
-    "older names and data": ("io image recordio module rnn model contrib rtc", 6_230),
+    "older names and data": ("io image recordio module rnn model contrib rtc", 6_240),
     "experiments on records": ("experiments", 2_020),
     "names for libraries": ("libraries library registry", 530),
     "tools": ("profiler monitor visualization test_utils commands tools", 10_330),
