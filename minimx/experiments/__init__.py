@@ -17,9 +17,9 @@ replay is `minimx/core/replay`.
 from minimx.core.replay import History, PoolReplay, Steps, replay_pool
 from minimx.experiments.align import Alignment, align
 from minimx.experiments.rerun import Measured, Rerun, measured, rerun
-from minimx.experiments.why import Cause, Why, why
+from minimx.experiments.why import Cause, Why, why, why_each
 
 __all__ = [
     "Alignment", "Cause", "History", "Measured", "PoolReplay", "Rerun", "Steps", "Why",
-    "align", "measured", "replay_pool", "rerun", "why",
+    "align", "measured", "replay_pool", "rerun", "why", "why_each",
 ]  # fmt: skip

@@ -111,7 +111,7 @@ class Why:
         named = {cause.name for cause in self.causes}
         idle = [name for name in self.candidates if name not in named]
         if idle:
-            lines.append(f"  differ as well, without effect: {', '.join(idle)}")
+            lines.append(f"  differ as well, without effect on it: {', '.join(idle)}")
         if self.unexamined:
             lines.append(f"  differ, not replayed: {', '.join(self.unexamined)}")
         return "\n".join(lines)
@@ -145,6 +145,17 @@ def why(before: Run, after: Run, figure: str | None = None, net: Any = None) -> 
             + did_you_mean(figure, FIGURES)
         )
     return _Search(before, after, net).answer(figure)
+
+
+def why_each(before: Run, after: Run, net: Any = None) -> list[Why]:
+    """`why` for each figure that decisions changed, in the order of `FIGURES`.
+
+    before, after, net: as for `why`, which also says what is raised. Where no decision
+    changed any, the answer for the figure that changed most is the only one.
+    """
+    search = _Search(before, after, net)
+    found = [search.answer(figure) for figure in FIGURES]
+    return [one for one in found if one.causes] or [search.answer(None)]
 
 
 class _Search:

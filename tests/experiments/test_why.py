@@ -12,7 +12,7 @@ import pytest
 from minimx.core.device import cpu, gpu
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
-from minimx.experiments import rerun, why
+from minimx.experiments import rerun, why, why_each
 from tests.experiments.programs import (
     NAIVE,
     VIRTUAL,
@@ -185,7 +185,26 @@ def test_what_waits_for_what_is_named() -> None:
     (cause,) = found.causes
     assert "mean waited" in cause.sentence
     assert "on gpu(0)/0 because of MXNET_GPU_WORKER_NTHREADS=1" in cause.sentence
-    assert "without effect: MXNET_GPU_COPY_NTHREADS" in repr(found)
+    assert "without effect on it: MXNET_GPU_COPY_NTHREADS" in repr(found)
+
+
+def test_each_figure_has_causes_of_its_own() -> None:
+    record = recorded(Program(perceptron(96, 10), gpu()), **VIRTUAL)
+    other = rerun(
+        record,
+        MXNET_GPU_WORKER_NTHREADS=1,
+        MXNET_GPU_MEM_POOL_PAGE_SIZE=32768,
+        MXNET_GPU_COPY_NTHREADS=3,
+    )
+    found = {
+        one.figure: [cause.name for cause in one.causes]
+        for one in why_each(record, other)
+    }
+    assert found["makespan"] == ["MXNET_GPU_WORKER_NTHREADS"]
+    assert found["reserved"] == ["MXNET_GPU_MEM_POOL_PAGE_SIZE"]
+    assert "pushes" not in found
+    (same,) = why_each(record, record)
+    assert "did not change" in same.sentence
 
 
 def test_two_causes_are_both_named_the_stronger_first(

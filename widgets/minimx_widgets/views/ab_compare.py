@@ -28,7 +28,7 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.knobs import knobs as registry
 from minimx.core.record import Record
-from minimx.experiments import Alignment, Measured, Rerun, align, rerun, why
+from minimx.experiments import Alignment, Measured, Rerun, align, rerun, why_each
 from minimx.experiments.groups import checked, value_of
 from minimx_widgets import svg
 from minimx_widgets.base import Pictured
@@ -226,9 +226,19 @@ class ABCompare(Pictured):
     def _why(self) -> str:
         a, b = self.sides
         try:
-            return repr(why(a.run, b.run, net=self.net))
+            found = why_each(a.run, b.run, net=self.net)
         except MXNetError as refused:
             return str(refused)
+        if len(found) == 1:
+            return repr(found[0])
+        named = {cause.name for one in found for cause in one.causes}
+        idle = [name for name in found[0].candidates if name not in named]
+        lines = [f"predicted: {one.sentence}" for one in found]
+        if idle:
+            lines.append(f"  differ as well, without effect: {', '.join(idle)}")
+        if found[0].unexamined:
+            lines.append(f"  differ, not replayed: {', '.join(found[0].unexamined)}")
+        return "\n".join(lines)
 
     def _kept(self, name: str, make: Callable[[], Made]) -> Made:
         """What was made for the sides as they are, or make it."""

@@ -262,11 +262,13 @@ class Board {
   showWhy() {
     const { revision, text } = this.model.get("why");
     const known = revision === this.state.revision;
-    const [first, ...rest] = known ? text.split("\n") : ["Looking for what made the difference…"];
+    const [first, ...rest] = (known ? text : "Looking for what made the difference…")
+      .split("\n")
+      .map((line) => line.replace(/^predicted: /, ""));
     this.why.dataset.known = String(known);
     this.why.replaceChildren(
-      el("p", {}, el("b", { text: "Why: " }), first.replace(/^predicted: /, "")),
-      ...rest.map((line) => el("p", { class: "mx-ab-more", text: line.trim() })),
+      el("p", {}, el("b", { text: "Why: " }), first),
+      ...rest.map((line) => el("p", { class: line.startsWith(" ") ? "mx-ab-more" : "", text: line.trim() })),
     );
     this.frame.root.dataset.why = known ? first : "";
   }
