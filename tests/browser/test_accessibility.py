@@ -209,7 +209,7 @@ def test_the_table_and_the_help_are_accessible(page: Page, makers: _Makers) -> N
 
 def test_a_lab_in_jupyterlab_is_accessible(notebook: Notebook) -> None:
     open_lab(notebook)
-    train(notebook, 4)
+    train(notebook, 1)
     notebook.page.click("[data-command=pause]")
     notebook.until("() => document.querySelector('[data-view=lab][data-state=paused]')")
     page = notebook.page
