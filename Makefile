@@ -34,7 +34,7 @@ ifndef BESIDE
 endif
 .DELETE_ON_ERROR:
 .PHONY: help lab test installed checked lint unit alone kernels cuda onednn notebooks \
-  browser browser-alone book bench bench-cuda bench-peers compat same clean spotless
+  browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
@@ -45,6 +45,7 @@ help:
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
 	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
+	@echo "make third    run GluonCV, GluonNLP and GluonTS under minimx and under MXNet"
 	@echo "make same     train the same networks under minimx and under PyTorch"
 	@echo "make clean    remove caches; make spotless removes the environments as well"
 
@@ -134,6 +135,10 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 	$(BIN)/python -m tests.compat.operators --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/exchange.py --mxnet $(PEERS)/mxnet $(FLAGS)
 	$(BIN)/python tests/compat/zoo.py --mxnet $(PEERS)/mxnet $(FLAGS)
+
+# Models of libraries that were built on MXNet, from the package index.
+third: $(STAMPS)/test $(STAMPS)/compiled
+	$(BIN)/python tests/compat/third/run.py --home .third --page book/third.md $(FLAGS)
 
 # The same weights and batches, three seeds: accuracy and perplexity, side by side; then
 # the same network in float32, float16 and bfloat16.

@@ -42,7 +42,8 @@ from minimx.core.errors import MXNetError
 from minimx.core.knobs import ipython as _ipython
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
-from minimx.version import __version__
+from minimx.version import MXNET_VERSION as __version__
+from minimx.version import __version__ as __minimx_version__
 
 if TYPE_CHECKING:
     from minimx import (
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         initializer,
         io,
         kvstore,
+        library,
         lr_scheduler,
         metric,
         model,
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
         policies,
         profiler,
         recordio,
+        registry,
         rnn,
         rtc,
         runtime,
@@ -107,17 +110,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttrScope", "Context", "Device", "Executor", "MXNetError", "Record", "Symbol",
-    "__version__", "amp", "attribute", "autograd", "base", "callback", "cluster",
-    "context", "contrib", "cpu", "cpu_pinned", "cpu_shared", "current_context",
-    "current_device", "device", "engine", "errors", "executor", "gluon", "gpu",
-    "gpu_memory_info", "image", "img", "init", "initializer", "io", "is_np_array",
-    "is_np_shape", "knobs", "kv", "kvstore", "lr_scheduler", "metric", "mod", "model",
-    "module", "mon", "monitor", "name", "nd", "ndarray", "np", "np_array", "np_shape",
-    "npx", "num_gpus", "numerics", "numpy", "numpy_extension", "operator", "ops",
-    "optimizer", "policies", "profiler", "random", "record", "recordio", "replay",
-    "rnn", "rtc", "runtime", "set_np_shape", "storage", "sym", "symbol", "symbol_op",
-    "test_utils", "use_np", "use_np_array", "use_np_shape", "util", "visualization",
-    "viz",
+    "__minimx_version__", "__version__", "amp", "attribute", "autograd", "base",
+    "callback", "cluster", "context", "contrib", "cpu", "cpu_pinned", "cpu_shared",
+    "current_context", "current_device", "device", "engine", "errors", "executor",
+    "gluon", "gpu", "gpu_memory_info", "image", "img", "init", "initializer", "io",
+    "is_np_array", "is_np_shape", "knobs", "kv", "kvstore", "library", "lr_scheduler",
+    "metric", "mod", "model", "module", "mon", "monitor", "name", "nd", "ndarray", "np",
+    "np_array", "np_shape", "npx", "num_gpus", "numerics", "numpy", "numpy_extension",
+    "operator", "ops", "optimizer", "policies", "profiler", "random", "record",
+    "recordio", "registry", "replay", "rnn", "rtc", "runtime", "set_np_shape",
+    "storage", "sym", "symbol", "symbol_op", "test_utils", "use_np", "use_np_array",
+    "use_np_shape", "util", "visualization", "viz",
 ]  # fmt: skip
 
 

@@ -61,6 +61,8 @@ ALIASES = {
     "numpy.function_base": "np",
     "numpy.stride_tricks": "np",
     "numpy_extension.utils": "npx",
+    "contrib.io": "libraries.loader",
+    "rnd": "random",
     "rnn.rnn": "rnn",
     "rnn.rnn_cell": "rnn",
     "contrib.svrg_optimization.svrg_optimizer": "contrib.svrg_optimization",
@@ -102,11 +104,32 @@ NAMES = {
     ),
 }
 
+#: Names that MXNet keeps for itself, and that libraries import all the same.
+PRIVATE = {
+    "base": (
+        "libraries.handles",
+        "NDArrayHandle SymbolHandle c_array c_str c_str_array mx_uint",
+    ),
+    "gluon": ("libraries.gluon", "tensor_types"),
+    "gluon.block": ("libraries.gluon", "_BlockScope _flatten _regroup"),
+    "gluon.data.dataloader": ("libraries.gluon", "ForkingPickler _as_in_context"),
+    "gluon.data.vision.datasets": ("libraries.gluon", "image"),
+    "gluon.parameter": ("libraries.gluon", "tensor_types"),
+    "gluon.utils": (
+        "libraries.gluon",
+        "_get_repo_file_url _get_repo_url replace_file",
+    ),
+    "image.image": ("libraries.gluon", "_get_interp_method"),
+    "metric": ("libraries.gluon", "ndarray"),
+    "model": ("libraries.feed_forward", "FeedForward"),
+}
+_LOADER = ("libraries.loader", "_MultiWorkerIter")
+
 #: By module, the names that MXNet has there, each with a few words on what it is.
 UNSUPPORTED: dict[str, dict[str, str]] = {
     "mx": {"onnx": "graphs in the form of ONNX"},
     "mx.contrib": dict.fromkeys(
-        ["io", "onnx", "quantization", "tensorboard"],
+        ["onnx", "quantization", "tensorboard"],
         "what MXNet tried out",
     ),
     "mx.gluon": {
@@ -178,7 +201,11 @@ _MODULES = {
 }
 _SINGLE = {
     (module, name): (home, name)
-    for module, (home, names) in NAMES.items()
+    for module, (home, names) in [
+        *NAMES.items(),
+        *PRIVATE.items(),
+        ("gluon.data.dataloader", _LOADER),
+    ]
     for name in names.split()
 } | {("nd", "CachedOp"): ("symbol_op", "SymbolOp")}
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from minimx.core.errors import ArgumentError
-from minimx.core.graph.values.graph_text import READ_BY_US
+from minimx.tools.graph_text import READ_BY_US
 
 __all__ = ["AttrScope", "current", "stored_name"]
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.errors import MXNetError, NotImplementedForSymbol
 from minimx.core.knobs import knobs
 from minimx.core.ops.registry import ALIASES, REGISTRY
@@ -80,3 +81,6 @@ def check_call(ret: int) -> None:
     """Look whether a call of `_LIB` went well; its errors come as exceptions."""
     if ret != 0:
         raise MXNetError(f"a call of mx.base._LIB returned {ret}, not 0.")
+
+
+_resolve_missing(__name__, __all__)

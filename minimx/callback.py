@@ -32,6 +32,13 @@ def _log(message: str, *values: Any) -> None:
     logging.info(message, *values)
 
 
+def _shown(value: Any) -> str:
+    """A value of a metric: as a number, or as it is written if it is an array."""
+    if getattr(value, "size", 1) != 1:
+        return str(getattr(value, "asnumpy", lambda: value)())
+    return f"{float(value):f}"
+
+
 class Speedometer:
     """Log samples per second, and the metric, every `frequent` batches.
 
@@ -65,9 +72,8 @@ class Speedometer:
         text += f"\tSpeed: {self.last_speed:.2f} samples/sec"
         metric = param.eval_metric
         if metric is not None:
-            text += "".join(
-                f"\t{name}={value:f}" for name, value in metric.get_name_value()
-            )
+            for name, value in metric.get_name_value():
+                text += f"\t{name}={_shown(value)}"
             if self.auto_reset:
                 metric.reset_local()
         _log(text)
@@ -97,7 +103,7 @@ class LogValidationMetricsCallback:
         if param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():
-            _log("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+            _log("Epoch[%d] Validation-%s=%s", param.epoch, name, _shown(value))
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
@@ -107,9 +113,8 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
         if param.nbatch % period or param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():
-            _log(
-                "Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value
-            )
+            where = param.epoch, param.nbatch
+            _log("Iter[%d] Batch[%d] Train-%s=%s", *where, name, _shown(value))
         if auto_reset:
             param.eval_metric.reset_local()
 

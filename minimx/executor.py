@@ -31,7 +31,6 @@ from minimx.core.graph.memory.memory import MemoryPlan, plan_memory
 from minimx.core.graph.running.bound import Bound, Unplanned
 from minimx.core.graph.running.run import decided
 from minimx.core.graph.running.settings import in_force
-from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.infer import infer, resolved
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
@@ -41,6 +40,7 @@ from minimx.graphs.monitored_walk import Calls, MonitoredWalk
 from minimx.graphs.placement import placement
 from minimx.graphs.watching import as_shown
 from minimx.operators.mxnet_names import input_name
+from minimx.tools import graph_text
 
 __all__ = ["Executor"]
 

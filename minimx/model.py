@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minimx import nd, symbol
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.callback import BatchEndParam, save_checkpoint
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import DataError
@@ -35,3 +36,6 @@ def _split(stored: object) -> tuple[Arrays, Arrays]:
 def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Arrays, Arrays]:
     """What `save_checkpoint` wrote: the graph, the arguments and the states."""
     return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+
+
+_resolve_missing(__name__, __all__)

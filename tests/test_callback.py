@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minimx as mx
@@ -96,3 +97,27 @@ def test_a_module_saves_itself(tmp_path: Path) -> None:
     assert arguments["fc_weight"].shape == (2, 3)
     with pytest.raises(ArgumentError, match="period=0"):
         callback.module_checkpoint(module, "m", 0)
+
+
+class Arrays:
+    """A metric whose values are arrays, as those of detection are."""
+
+    def get_name_value(self) -> list[tuple[str, Any]]:
+        return [("each", np.array([1.0, 2.0])), ("one", nd.ones(1)), ("plain", 0.5)]
+
+    def reset_local(self) -> None:
+        """Nothing is kept."""
+
+
+def test_values_may_be_arrays(caplog: Any) -> None:
+    caplog.set_level(logging.INFO)
+    report = callback.Speedometer(batch_size=10, frequent=1)
+    for number in range(2):
+        report(batch(number, Arrays()))
+    callback.LogValidationMetricsCallback()(batch(0, Arrays()))
+    callback.log_train_metric(1)(batch(0, Arrays()))
+    first, *others = caplog.messages
+    assert first.endswith("\teach=[1. 2.]\tone=1.000000\tplain=0.500000")
+    assert [line.split("-")[1] for line in others] == [
+        "each=[1. 2.]", "one=1.000000", "plain=0.500000",
+    ] * 2  # fmt: skip

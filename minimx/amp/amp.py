@@ -257,3 +257,9 @@ def _scaler_of(trainer: Any, what: str) -> LossScaler:
         )
     found: LossScaler = scaler
     return found
+
+
+def __getattr__(name: str) -> bool:
+    if name == "_amp_initialized":  # MXNet's libraries ask for it
+        return is_active()
+    raise AttributeError(f"mx.amp has no {name!r}.")

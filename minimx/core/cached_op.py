@@ -278,8 +278,8 @@ def _record(
 ) -> None:
     """Put a call on the tape, which keeps its memory until backward has used it."""
     tape.drop_null_grads(inputs)
-    saved: list[Any] = [(call, -1 - op.visible)]
-    saved += [(x, position) for position, x in enumerate(inputs)]
+    saved: list[Any] = [(call, -1 - op.visible, None)]
+    saved += [tape.saved(x, position) for position, x in enumerate(inputs)]
     node = tape.TapeNode(
         op,
         [x._entry for x in inputs],

@@ -21,8 +21,9 @@ A message has three parts: what was asked for, what is true, and what to try.
     ├─ PolicyError              a policy of a user's own breaks a rule (ValueError)
     ├─ EngineError              the engine was used after it stopped
     ├─ DataError                a file is missing, damaged, or not what it claims to be
-    └─ ParameterError           a Gluon parameter is used before it has a value
-       └─ DeferredInitializationError   …because its shape is not known yet
+    └─ ParameterError           a Gluon parameter cannot be used so (ValueError)
+       ├─ DeferredInitializationError   …because its shape is not known yet
+       └─ ParameterMismatch     …it is not what others say of it (AssertionError)
 
 None derives from KeyError, whose `str` puts quotes round the message.
 """
@@ -134,12 +135,20 @@ class DataError(MXNetError, ValueError):
     """A file is missing, damaged, or not what it claims to be."""
 
 
-class ParameterError(MXNetError):
-    """A Gluon parameter was used before it has a value."""
+class ParameterError(MXNetError, ValueError):
+    """A Gluon parameter was used before it has a value, or not as it can be."""
 
 
 class DeferredInitializationError(ParameterError):
     """A Gluon parameter was used before its shape is known."""
+
+
+class ParameterMismatch(ParameterError, AssertionError):
+    """A parameter and what is stored or asked for it differ; MXNet asserts that."""
+
+
+class MisshapenValues(ParameterMismatch, ShapeError):
+    """Values for a parameter have another shape than it has."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

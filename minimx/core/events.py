@@ -220,9 +220,14 @@ class Owner:
         """The same owner, for memory of another category."""
         return Owner(self.op, self.layer, self.phase, category)
 
-    def __repr__(self) -> str:
+    @property
+    def source(self) -> str:
+        """The operator and the layer, as a part of a sentence."""
         where = f" in {self.layer}" if self.layer else ""
-        return f"<{self.category} of {self.op or 'unknown'}{where}, {self.phase}>"
+        return f"{self.op or 'unknown'}{where}"
+
+    def __repr__(self) -> str:
+        return f"<{self.category} of {self.source}, {self.phase}>"
 
 
 class _Attribution(threading.local):

@@ -9,37 +9,57 @@ is an estimate: which arrays Python held at what time is not in a record.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from minimx.core.record import Record
+from minimx.core.record.tables import Array
 from minimx.core.replay import Steps
-from minimx.experiments.operations import Operations
+from minimx.experiments.operations import Operations, kept_with
 from minimx.experiments.schedule import Schedule
 
 
-def moved(steps: Steps, found: Schedule) -> Steps:
-    """The same steps at the times of another schedule, in their new order."""
-    operations = found.operations
+def moments(steps: Steps, found: Schedule, device: str) -> Array:
+    """When each step of a device happens, nanoseconds from the first push, (n,).
+
+    The same array for the same schedule and device.
+    """
+    kept = kept_with(found)
+    if device not in kept:
+        mem = found.operations.record.mem()
+        t = _new_times(steps, mem["op"][steps.row].tolist(), found.operations, found)
+        began: dict[int, int] = {}
+        for place, (kind, block) in enumerate(
+            zip(steps.kind.tolist(), steps.block.tolist(), strict=True)
+        ):
+            if kind == 1:
+                began[block] = t[place]
+            elif kind < 0:
+                t[place] = max(t[place], began.get(block, t[place]))
+        kept[device] = np.asarray(t, np.int64)
+    known: Array = kept[device]
+    return known
+
+
+def order(found: Schedule, when: Array) -> Any:
+    """In which order steps happen under a schedule: their numbers, or all.
+
+    when: the moments of the steps, (n,).
+    """
     ran = np.asarray([bool(worker) for worker in found.workers], bool)
     if np.array_equal(
         np.argsort(found.start[ran], kind="stable"),
-        np.argsort(operations.start[ran], kind="stable"),
+        np.argsort(found.operations.start[ran], kind="stable"),
     ):
-        return steps  # nothing runs in another order
-    mem = operations.record.mem()
-    t = _new_times(steps, mem["op"][steps.row].tolist(), operations, found)
-    began: dict[int, int] = {}
-    for place, (kind, block) in enumerate(
-        zip(steps.kind.tolist(), steps.block.tolist(), strict=True)
-    ):
-        if kind == 1:
-            began[block] = t[place]
-        elif kind < 0:
-            t[place] = max(t[place], began.get(block, t[place]))
-    order = np.argsort(np.asarray(t, np.int64), kind="stable")
+        return slice(None)  # nothing runs in another order
+    return np.argsort(when, kind="stable")
+
+
+def moved(steps: Steps, places: Any) -> Steps:
+    """The same steps in another order."""
     kept = ("row", "kind", "block", "requested")
-    columns = {name: getattr(steps, name)[order] for name in kept}
+    columns = {name: getattr(steps, name)[places] for name in kept}
     # Times stay those of the record: knobs that were turned are turned where they were.
     return replace(steps, t=np.sort(steps.t), **columns)
 

@@ -23,6 +23,7 @@ from minimx.core.engine.lanes import Sizes
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs as registry
 from minimx.core.record import Curve, Record
+from minimx.core.record.tables import Array
 from minimx.core.replay import History, PoolReplay, Steps, replay_pool
 from minimx.core.replay.history import ALLOC
 from minimx.experiments import graphs
@@ -38,7 +39,7 @@ from minimx.experiments.groups import (
     value_of,
 )
 from minimx.experiments.machine import SPEEDS, Machine, durations
-from minimx.experiments.memory import devices_of, moved
+from minimx.experiments.memory import devices_of, moments, moved, order
 from minimx.experiments.operations import Operations, kept_with
 from minimx.experiments.recut import cut_otherwise, recut
 from minimx.experiments.schedule import Engine, Lanes, Schedule, schedule
@@ -67,7 +68,9 @@ class Rerun:
     they were for it. schedule: when which operation runs. pools: what the pool of each
     device does. unknown: what a replay cannot know, in sentences. store: the predicted
     step with a kvstore, if one was asked for. nbytes: bytes that operators read and
-    write, by what they declare. copied: bytes that devices sent one another.
+    write, by what they declare. copied: bytes that devices sent one another. moments:
+    by device, when each step of its pool's history happens, nanoseconds from the first
+    push, (steps,).
     """
 
     record: Record
@@ -79,6 +82,7 @@ class Rerun:
     store: Prediction | None
     nbytes: int
     copied: int
+    moments: Mapping[str, Array]
 
     @cached_property
     def peak(self) -> dict[str, int]:
@@ -210,14 +214,17 @@ class Measured:
 
 def measured(record: Record) -> dict[str, Any]:
     """The `FIGURES` of a record itself."""
-    operations = Operations.of(record)
+    ops = record.ops()
+    pushed = ops["op"][~np.isin(ops["inside"], ops["op"])]  # no part of another one
+    ends = np.maximum(ops["t_start"], ops["t_end"])
+    ns = int(ends.max() - ops["t_push"].min()) if len(ops) else 0
     histories = {name: History.recorded(record, name) for name in devices_of(record)}
     return {
         "peak": {k: int(one.asked.max(initial=0)) for k, one in histories.items()},
         "reserved": {k: one.peak_reserved for k, one in histories.items()},
         "driver_calls": {k: one.calls for k, one in histories.items()},
-        "pushes": operations.inside.count(-1),
-        "makespan": operations.makespan / 1e9,
+        "pushes": len(np.unique(pushed)),
+        "makespan": ns / 1e9,
     }
 
 
@@ -265,37 +272,55 @@ def rerun(
     settings = graphs.settings_of({**record.conditions.knobs, **changes})
     if cut_otherwise(programs, settings):
         operations, ns = recut(operations, ns, programs, settings)
-    found = schedule(operations, _engine(values, changes, operations), machine, ns)
+    found = _schedule(operations, _engine(values, changes, operations), machine, ns)
     sizes = graphs.new_sizes(programs, settings)
-    moves = found if turned & {*SCHEDULING, *SPEEDS} else None
+    moves = bool(turned & {*SCHEDULING, *SPEEDS})
+    pools, when = _pools(record, changes, sizes, found, moves)
     return Rerun(
         record=record,
         changes=changes,
         knobs={**values, "MINIMX_CLOCK": record.conditions.clock},
         schedule=found,
-        pools=_pools(record, changes, sizes, moves),
+        pools=pools,
         unknown=sentences(operations, turned, values, programs, settings),
         store=_store(record, net, kvstore, workers, steps, cluster),
         nbytes=int(operations.rows["nbytes"].sum()),
         copied=int(record.comm()["nbytes"].sum()),
+        moments=when,
     )
 
 
+def _schedule(
+    operations: Operations, engine: Engine, machine: Machine, ns: list[int]
+) -> Schedule:
+    """The schedule on an engine; the same object where only other knobs are turned."""
+    if ns is not operations.ns:
+        return schedule(operations, engine, machine, ns)
+    known, key = kept_with(operations), (engine, machine)
+    if key not in known:
+        known.clear()
+        known[key] = schedule(operations, engine, machine)
+    found: Schedule = known[key]
+    return found
+
+
 def _pools(
-    record: Record, changes: Values, sizes: Arenas, moves: Schedule | None
-) -> dict[str, PoolReplay]:
+    record: Record, changes: Values, sizes: Arenas, plan: Schedule, moves: bool
+) -> tuple[dict[str, PoolReplay], dict[str, Array]]:
     """The requests of each device, with arenas of other sizes, in another order."""
-    found = {}
+    found, when = {}, {}
     for name in devices_of(record):
         steps = _steps(record, name)
         if sizes:
             steps = graphs.resized(steps, record, name, sizes)
-        if moves is not None:
-            steps = moved(steps, moves)
+        own = moments(steps, plan, name)
+        places = order(plan, own) if moves else slice(None)
+        when[name] = np.maximum.accumulate(own[places])
+        steps = moved(steps, places)
         knobs = {each: changes[each] for each in POOLS if each in changes}
         size = changes.get(CAPACITY) if name.startswith("gpu") else None
         found[name] = replay_pool(record, name, knobs=knobs, capacity=size, steps=steps)
-    return found
+    return found, when
 
 
 def _steps(record: Record, device: str) -> Steps:

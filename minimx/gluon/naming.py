@@ -2,7 +2,7 @@
 
 Outside every scope, names are counted once for the whole program: the second `Dense`
 is `dense1_`. Inside `with net.name_scope():` they are counted per block, and begin with
-the block's own prefix: `net0_dense0_`.
+the block's own prefix: `net0_dense0_`. So are the names of symbols made there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from minimx.gluon.parameter.dictionary import ParameterDict
+from minimx.name import Prefix
 
 if TYPE_CHECKING:
     from minimx.gluon.block import Block
@@ -36,12 +37,14 @@ class BlockScope:
     def __init__(self, block: Block) -> None:
         self._block = block
         self._counter: Counter[str] = Counter()
-        self._outer: list[BlockScope | None] = []
+        self._outer: list[tuple[BlockScope | None, Prefix]] = []
 
     def __enter__(self) -> BlockScope:
-        self._outer.append(_current.scope)
         # A block with an empty prefix adds no names: its children count with its peers.
         if not self._block._empty_prefix:
+            symbols = Prefix(self._block.prefix)
+            symbols.__enter__()
+            self._outer.append((_current.scope, symbols))
             _current.scope = self
         return self
 
@@ -51,7 +54,9 @@ class BlockScope:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        _current.scope = self._outer.pop()
+        if not self._block._empty_prefix:
+            _current.scope, symbols = self._outer.pop()
+            symbols.__exit__()
 
     def _next(self, hint: str) -> str:
         number = self._counter[hint]

@@ -56,7 +56,7 @@ class SymbolBlock(HybridBlock):
         types = _types(graph, variables)
         states = set(graph.states)
         parameters: dict[Node, Parameter] = {}
-        for node in graph.variables:
+        for node in (*graph.arguments, *graph.states):
             if node not in self._variables:
                 more: dict[str, Any] = {
                     "dtype": types[node.name],

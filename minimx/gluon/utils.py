@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 import minimx.nd as nd
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
 from minimx.core.errors import ArgumentError, DataError, ShapeError
@@ -259,3 +260,6 @@ class HookHandle:
         trace: TracebackType | None,
     ) -> None:
         self.detach()
+
+
+_resolve_missing(__name__, globals())

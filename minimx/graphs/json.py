@@ -15,10 +15,10 @@ import minimx.graphs.control  # noqa: F401 (registers loops and branches)
 from minimx.core import np_semantics
 from minimx.core.arrays.calls import INTERNAL
 from minimx.core.errors import DataError, MXNetError, did_you_mean
-from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.ops.registry import Op, lookup
 from minimx.graphs import spelling
+from minimx.tools import graph_text
 
 #: The version of MXNet whose form is written: 1.9.1.
 VERSION = 10901

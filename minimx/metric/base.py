@@ -124,7 +124,7 @@ def _pairs(names: Any, values: Any) -> list[tuple[str, float]]:
 
 
 catalogue = Catalogue(EvalMetric, "metric")
-register = catalogue.register
+register = alias = catalogue.register
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:

@@ -16,6 +16,7 @@ from minimx import nd
 from minimx.core import autograd, events
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.launch import invoke
+from minimx.core.autograd import tape
 from minimx.core.autograd.function import once_differentiable
 from minimx.core.device import Device, as_device, current_device
 from minimx.core.dtypes import resolve
@@ -409,10 +410,15 @@ def _record(
     arrays = dict(zip(ins + states, sources, strict=True))
     results = [(x, -1 - i) for i, x in enumerate(outs)]
     arrays |= zip(made, results, strict=True)
-    kept = _needed(op, ins, made) + states
-    saved: list[Any] = [(arrays[n][0]._alias(), arrays[n][1]) for n in kept]
+    kept = _needed(op, ins, made)
+    saved: list[Any] = []
+    for name in kept + states:
+        x, place = arrays[name]
+        one = tape.saved(x._alias(), place)
+        # States are given as they are when backward runs, which may write to them.
+        saved.append((*one[:2], None) if name in states else one)
     entries += [None] * len(op.states)
-    call = _Call(op, worker, kept)
+    call = _Call(op, worker, kept + states)
     in_specs, out_specs = (tuple(x.spec for x in part) for part in (inputs, outs))
     node = autograd.TapeNode(call, entries, in_specs, out_specs, saved, 0)
     for index, x in enumerate(outs):

@@ -18,6 +18,7 @@ import minimx.nd as nd
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.dtypes import FLOAT16, resolve
+from minimx.core.knobs import knobs
 from minimx.lr_scheduler import LRScheduler
 from minimx.tools.catalogue import Catalogue
 
@@ -105,10 +106,30 @@ class Optimizer:
             f"{type(self).__name__} has no update(index, weight, grad, state) yet."
         )
 
+    #: Whether `update` is handed lists. A subclass that overrides `update` is not,
+    #: unless it says so.
+    takes_lists: ClassVar[bool] = False
+    _aggregate_num: int | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "update" in vars(cls) and "takes_lists" not in vars(cls):
+            cls.takes_lists = False
+
     @property
     def aggregate_num(self) -> int:
-        """How many weights `update` takes at once; 1 if it takes no lists."""
-        return 1
+        """How many weights `update` takes at once; it may be set.
+
+        By default the knob MXNET_OPTIMIZER_AGGREGATION_SIZE, 1 without `takes_lists`.
+        """
+        if self._aggregate_num is not None:
+            return self._aggregate_num
+        if not self.takes_lists:
+            return 1
+        return max(1, int(knobs.get("MXNET_OPTIMIZER_AGGREGATION_SIZE")))
+
+    @aggregate_num.setter
+    def aggregate_num(self, count: int) -> None:
+        self._aggregate_num = count
 
     # -- several precisions -----------------------------------------------------------
 

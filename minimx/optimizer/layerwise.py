@@ -14,7 +14,6 @@ from typing import Any
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError
-from minimx.core.knobs import knobs
 from minimx.optimizer.adaptive import TwoAverages
 from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
@@ -61,10 +60,7 @@ class LARS(Optimizer):
         self.momentum_correction = momentum_correction
         self._rate: float | None = None
 
-    @property
-    def aggregate_num(self) -> int:
-        """How many weights go into one launch: the knob, at least 1."""
-        return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
+    takes_lists = True
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Only weights decay unless this says otherwise, not even gammas."""
@@ -234,10 +230,7 @@ class LAMB(TwoAverages):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    @property
-    def aggregate_num(self) -> int:
-        """How many weights go into one launch: the knob, at least 1."""
-        return max(1, int(knobs.MXNET_OPTIMIZER_AGGREGATION_SIZE))
+    takes_lists = True
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight, or several in one launch."""

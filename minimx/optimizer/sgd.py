@@ -10,7 +10,6 @@ from typing import Any
 
 import minimx.nd as nd
 from minimx.core.arrays.array import NDArray
-from minimx.core.knobs import knobs
 from minimx.optimizer.base import Index, Optimizer, State, register, zeros_like
 
 
@@ -32,10 +31,7 @@ class SGD(Optimizer):
         self.momentum = momentum
         self.lazy_update = lazy_update
 
-    @property
-    def aggregate_num(self) -> int:
-        """How many weights go into one launch: the knob, at least 1."""
-        return max(1, int(knobs.get("MXNET_OPTIMIZER_AGGREGATION_SIZE")))
+    takes_lists = True
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The momentum; for lazy updates, stored as the weight is."""
@@ -93,11 +89,6 @@ class NAG(SGD):
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
         super().__init__(momentum, **kwargs)
-
-    @property
-    def aggregate_num(self) -> int:
-        """One weight at a time."""
-        return 1
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update one weight."""

@@ -18,13 +18,13 @@ from minimx import name as naming
 from minimx.core.arrays.calls import METHODS, Call
 from minimx.core.dtypes import resolve
 from minimx.core.errors import OperatorError
-from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op
 from minimx.nd import help
 from minimx.nd.functions import _signature, bound, function_caches
 from minimx.symbol import symbol as nodes
 from minimx.symbol.symbol import Symbol, placed, single
+from minimx.tools import graph_text
 
 # Words of array functions that say where and into what: nothing here depends on them.
 _PLACING = ("ctx", "device", "out")

@@ -21,7 +21,6 @@ from minimx import name as naming
 from minimx.aliases import resolve
 from minimx.core.errors import ArgumentError, NotImplementedForSymbol, did_you_mean
 from minimx.core.files import write_whole
-from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.np_semantics import is_np_array
 from minimx.core.ops.registry import Op, lookup
@@ -29,6 +28,7 @@ from minimx.symbol.arithmetic import Arithmetic
 from minimx.symbol.binding.executors import Binding
 from minimx.symbol.binding.inference import InferenceMethods
 from minimx.symbol.slicing import part
+from minimx.tools import graph_text
 
 if TYPE_CHECKING:
     from minimx.symbol.methods import Methods

@@ -136,7 +136,7 @@ class Watch:
         for name, entry in zip(names, node.inputs or (), strict=True):
             inputs.append(0 if entry is None else self._met(entry, number, name))
         kept = []
-        for value, place in node.saved:
+        for value, place, _ in node.saved:
             name = names[place] if 0 <= place < len(names) else _output(node, place)
             shown = -1 - place < node.op.visible
             source = inputs[place] if place >= 0 else number if shown else 0

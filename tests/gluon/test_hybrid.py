@@ -12,8 +12,8 @@ import minimx as mx
 from minimx import gluon, nd
 from minimx.core import autograd, events
 from minimx.core.errors import ArgumentError, TracingError
-from minimx.core.graph.values import graph_text
 from minimx.gluon import nn, rnn
+from minimx.tools import graph_text
 
 
 def lenet() -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import minimx as mx
 from minimx import nd
 from minimx.core.errors import ParameterError
 from minimx.gluon import Block, nn
@@ -166,3 +167,25 @@ def test_constants() -> None:
     held.get("weight", shape=(1,))
     with pytest.raises(ParameterError, match="is no constant"):
         held.get_constant("weight", 1)
+
+
+def test_symbols_made_in_a_scope_have_its_prefix() -> None:
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        first = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3)
+        with net.name_scope():
+            second = mx.sym.FullyConnected(first, num_hidden=3, name="fc")
+        both = first + second
+    outside = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    assert (first.name, second.name) == ("net_fullyconnected0", "net_fc")
+    assert both.name == "net__plus0"
+    assert second.list_arguments()[-1] == "net_fc_bias"
+    assert outside.name == "fc"
+
+
+def test_an_empty_prefix_leaves_the_names_of_symbols_alone() -> None:
+    outer = mx.gluon.nn.HybridSequential(prefix="outer_")
+    inner = mx.gluon.nn.HybridSequential(prefix="")
+    with outer.name_scope(), inner.name_scope():
+        made = mx.sym.relu(mx.sym.var("x"), name="r")
+    assert made.name == "outer_r"

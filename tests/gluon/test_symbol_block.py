@@ -184,3 +184,16 @@ def test_damaged_files(exported: tuple[Any, Any, Path]) -> None:
     graph.write_text(json.dumps(found))
     with pytest.raises(DataError, match="FullyConnected"):
         gluon.SymbolBlock.imports(str(graph), "data")
+
+
+def test_parameters_come_before_states_as_in_mxnet() -> None:
+    net = mx.gluon.nn.HybridSequential(prefix="n_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(3), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(1))
+    block = mx.gluon.SymbolBlock(net(mx.sym.var("data")), mx.sym.var("data"))
+    names = list(block.collect_params())
+    assert [name.removeprefix("n_") for name in names] == [
+        "dense0_weight", "dense0_bias", "batchnorm0_gamma", "batchnorm0_beta",
+        "dense1_weight", "dense1_bias", "batchnorm0_running_mean",
+        "batchnorm0_running_var",
+    ]  # fmt: skip

@@ -146,6 +146,8 @@ def test_the_number_of_launches_is_the_quotient_rounded_up() -> None:
     calls: list[int] = []
 
     class Counting(optimizer.SGD):
+        takes_lists = True
+
         def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
             calls.append(len(index) if isinstance(index, list) else 1)
             super().update(index, weight, grad, state)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import minimx as mx
 from minimx import nd, optimizer
 from minimx.core.device import cpu, gpu
 from minimx.core.errors import DataError
@@ -104,3 +105,45 @@ def test_damage_is_a_data_error_and_changes_nothing(content: bytes) -> None:
         updater.set_states(content)
     assert updater.states is before
     assert updater.optimizer.num_update == 1
+
+
+def handed(optimizer: mx.optimizer.Optimizer, seen: list[Any]) -> list[Any]:
+    """What kind of index an optimizer is handed by a trainer of two weights."""
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), optimizer)
+    with mx.autograd.record():
+        loss = net(mx.nd.ones((1, 3)))
+    loss.backward()
+    trainer.step(1)
+    return seen
+
+
+def test_an_update_of_a_users_own_is_handed_one_weight_at_a_time() -> None:
+    seen: list[Any] = []
+
+    class Halved(mx.optimizer.SGD):
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            seen.append(index)
+            super().update(index, weight, grad * 0.5, state)
+
+    assert handed(Halved(learning_rate=0.1), seen) == [0, 1]
+
+
+def test_how_many_weights_are_handed_over_can_be_set() -> None:
+    seen: list[Any] = []
+
+    class Listed(mx.optimizer.SGD):
+        def __init__(self) -> None:
+            super().__init__()
+            self.aggregate_num = 2
+
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            seen.append(index)
+            super().update(index, weight, grad, state)
+
+    assert handed(Listed(), seen) == [[0, 1]]
+    plain = mx.optimizer.SGD()
+    assert plain.aggregate_num > 1
+    plain.aggregate_num = 0
+    assert plain.aggregate_num == 0

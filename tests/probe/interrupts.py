@@ -1,19 +1,21 @@
-"""Ctrl-C at random lines of a training loop; what is predicted afterwards is checked.
+"""Ctrl-C at random places of a training loop; what is predicted afterwards is checked.
 
-A trace function counts the lines of minimx that run and sends SIGINT at one of them, so
-the same seed interrupts at the same place.
+Python looks for signals at certain places only. A profile function and a trace function
+count those that minimx passes and send SIGINT at one of them, so the same seed
+interrupts at the same place.
 """
 
 from __future__ import annotations
 
-import ast
+import dis
 import functools
 import random
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from inspect import CO_GENERATOR
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -68,73 +70,72 @@ class Loop:
         nd.waitall()
 
 
-@functools.cache
-def _with_statements(file: str) -> dict[int, range]:
-    """{line of a `with`: the lines of its body}.
-
-    Python tells a trace function of that line again when the body is over, before it
-    calls `__exit__`. It handles no signal there, so none is sent.
-    """
-    found = {}
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.With):
-            assert node.end_lineno is not None
-            found[node.lineno] = range(node.lineno + 1, node.end_lineno + 1)
-    return found
-
-
-@functools.cache
-def _sheltered(file: str) -> set[int]:
-    """Lines at which Python handles no signal; a trace function is called all the same.
-
-    Those of `try:`, which do nothing (an error of the trace function there would even
-    pass by the `with` around it), and those below a comment "No interrupt can come
-    between here …", in its block, which call nothing.
-    """
-    text = Path(file).read_text(encoding="utf-8")
-    found = {n.lineno for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Try)}
-    indent = None
-    lines = text.splitlines()
-    for number, text in enumerate(lines, start=1):
-        inner = len(text) - len(text.lstrip())
-        if indent is not None and inner < indent:
-            indent = None
-        if "# No interrupt can come" in text:
-            indent = inner
-        if indent is not None:
-            found.add(number)
-    return found
-
-
 def traced(run: Callable[[], Any], at: int = -1) -> int:
-    """Run with SIGINT at the line of minimx with this number; how many lines ran."""
-    count = 0
+    """Run with Ctrl-C at the place of minimx with this number; how many places ran.
 
-    def call(frame: Any, event: str, _: Any) -> Any:
-        name, last = frame.f_code.co_filename, frame.f_lineno
-        if "/minimx/" not in name:
+    A place is where Python looks for signals: as a function begins, as a call of
+    machine code or of a class is over, and as a loop goes back to its head.
+    """
+    count = 0
+    late = False  # whether a signal arrived while nothing of minimx could see it
+
+    def handle(_: int, frame: Any) -> None:
+        nonlocal late
+        late = frame is not None and frame.f_code.co_filename == __file__
+        if not late:
+            raise KeyboardInterrupt
+
+    def place() -> None:
+        nonlocal count, late
+        count += 1
+        if late or count == at:
+            late = False
+            raise KeyboardInterrupt
+
+    def profile(frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        made = event == "return" and code.co_name == "__init__"
+        # A generator that is closed goes on without a look, and looks the same here.
+        begins = event == "call" and not code.co_flags & CO_GENERATOR
+        looks = made or begins or event == "c_return"
+        if looks and "/minimx/" in code.co_filename:
+            place()
+
+    def trace(frame: Any, *_: Any) -> Any:
+        if "/minimx/" not in frame.f_code.co_filename:
             return None
-        ends = _with_statements(name)
+        last = frame.f_lineno
 
         def line(frame: Any, event: str, _: Any) -> Any:
-            nonlocal count, last
+            nonlocal last
             before, last = last, frame.f_lineno
-            leaves = before in ends.get(last, ()) or last in _sheltered(name)
-            if event == "line" and not leaves:
-                count += 1
-                if count == at:
-                    signal.raise_signal(signal.SIGINT)
+            if event == "line" and last <= before and last in _loops(frame.f_code):
+                place()
             return line
 
         return line
 
     before = sys.gettrace()
-    sys.settrace(call)
+    usual = signal.signal(signal.SIGINT, handle)
+    sys.settrace(trace)
+    sys.setprofile(profile)
     try:
         run()
     finally:
+        sys.setprofile(None)
         sys.settrace(before)
+        signal.signal(signal.SIGINT, usual)
     return count
+
+
+@functools.cache
+def _loops(code: CodeType) -> set[int | None]:
+    """The lines to which a function jumps back."""
+    found = [*dis.get_instructions(code)]
+    heads = {one.argval for one in found if "JUMP_BACKWARD" in one.opname}
+    return {
+        one.positions.lineno for one in found if one.offset in heads and one.positions
+    }
 
 
 def probe(seed: int, each: int = 10**9, seconds: float = 1e9) -> Iterator[Fault]:
@@ -142,26 +143,28 @@ def probe(seed: int, each: int = 10**9, seconds: float = 1e9) -> Iterator[Fault]
     until = time.monotonic() + seconds
     draw = random.Random(seed)
     loops = {"hybridized": Loop(True), "as written": Loop(False)}
-    lines = {}
+    places = {}
     for name, loop in loops.items():
         loop.step()
-        lines[name] = traced(loop.step)
+        places[name] = traced(loop.step)
     for _ in range(each):
         for name, loop in loops.items():
             if time.monotonic() > until:
                 return
-            at = draw.randrange(1, lines[name])
+            at = draw.randrange(1, places[name])
             try:
                 traced(loop.step, at)
-                time.sleep(0.02)  # an interrupt in a finalizer is sent again
+                time.sleep(1)  # an interrupt in a finalizer is sent again
             except KeyboardInterrupt:
                 pass
             except Exception as reason:
-                yield Fault.of(f"{name}: Ctrl-C at line {at}", reason)
+                yield Fault.of(f"{name}: Ctrl-C at place {at}", reason)
             try:
                 loop.check()
             except Exception as reason:
                 if not ours(reason):
-                    yield Fault.of(f"{name}: after Ctrl-C at line {at}", reason)
+                    yield Fault.of(f"{name}: after Ctrl-C at place {at}", reason)
                 else:
-                    yield Fault.of(f"{name}: cannot go on after line {at}", reason)
+                    yield Fault.of(f"{name}: cannot go on after place {at}", reason)
+                autograd.set_recording(False)  # the next ones begin as this one did
+                autograd.set_training(False)

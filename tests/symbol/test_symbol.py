@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minimx as mx
@@ -181,3 +182,14 @@ def test_scopes_are_known_by_their_classes() -> None:
     assert mx.Context.default_ctx is mx.current_context()
     with mx.cpu(1):
         assert mx.Context.default_ctx == mx.cpu(1)
+
+
+def test_indices_do_not_decide_the_type_of_a_table() -> None:
+    table = mx.sym.Embedding(mx.sym.var("data"), input_dim=5, output_dim=3)
+    arguments, outputs, _ = table.infer_type(data="int32")
+    assert arguments == [np.int32, np.float32]
+    assert outputs == [np.float32]
+    half = mx.sym.Embedding(
+        mx.sym.var("data"), mx.sym.var("w", dtype="float16"), input_dim=5, output_dim=3
+    )
+    assert half.infer_type(data="int32")[1] == [np.float16]

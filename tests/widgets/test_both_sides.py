@@ -75,6 +75,7 @@ def test_the_pusher_has_one_name() -> None:
 
 def test_sources_are_called_the_same_on_both_sides(tmp_path: Path) -> None:
     words = [sources.MEASURED, sources.VIRTUAL, sources.PLANNED, sources.MODELLED]
+    words.append(sources.PREDICTED)
     address = (esm.STATIC / "lib/page/sources.js").as_uri()
     module = tmp_path / "module.mjs"
     module.write_text(

@@ -12,7 +12,7 @@ from minimx_widgets import esm
 
 VIEWS = sorted(
     path.relative_to(esm.STATIC).with_suffix("").as_posix()
-    for folder in (esm.STATIC, esm.STATIC / "lab")
+    for folder in (esm.STATIC, esm.STATIC / "lab", esm.STATIC / "compare")
     for path in folder.glob("*.js")
 )
 NODE = compute_driver_executable()[0]  # playwright brings a Node of its own

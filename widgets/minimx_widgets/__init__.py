@@ -18,7 +18,8 @@ mirror planner, the kvstore: `PoolLevel(1)`, `PlannerLevel(1)`, `MirrorLevel(1)`
 `PushLevel(1)`. What `minimx bench` measured:
 `BenchCurves("mine.json")`. How workers share gradients, here or on 4,096 machines:
 `KVStoreView()`.
-Trainings that go wrong, to be diagnosed: `FailureLab()`.
+Trainings that go wrong, to be diagnosed: `FailureLab()`. The lines of minimx that obey
+a knob or define an operator: `source("MXNET_ENGINE_TYPE")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 from minimx_widgets import kernel
 
 if TYPE_CHECKING:
+    from minimx_widgets.code.finding import source as source
     from minimx_widgets.lab.before_after import BeforeAfter as BeforeAfter
     from minimx_widgets.lab.five import FiveSwitches as FiveSwitches
     from minimx_widgets.lab.lab import Lab as Lab
@@ -90,6 +92,7 @@ _MODULES = {
     "SideBySide": "views.side_by_side",
     "TapeStepper": "views.tape_stepper",
     "TrainingMonitor": "views.training_monitor",
+    "source": "code.finding",
 }
 __all__ = list(_MODULES)
 

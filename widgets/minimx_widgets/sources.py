@@ -2,14 +2,16 @@
 
 "measured": read off while it ran. "virtual time": computed from the costs of the
 operations, as the clock of the record is virtual. "planned": computed from a graph
-before it runs. "modelled": computed by replaying a record under other settings. The
-page has the same words in `static/lib/page/sources.js`.
+before it runs. "modelled": computed by replaying a record under other settings.
+"predicted": a figure of a whole run that was replayed under other knobs. The page has
+the same words in `static/lib/page/sources.js`.
 """
 
 from __future__ import annotations
 
 MEASURED, VIRTUAL = "measured", "virtual time"
 PLANNED, MODELLED = "planned", "modelled"
+PREDICTED = "predicted"
 
 
 def of_clock(clock: str) -> str:

@@ -1,7 +1,9 @@
 """The command `minimx`: look at the knobs, check the machine, open the course.
 
     minimx knobs [NAME] [--group G] [--live | --planned] [--changed]
-    minimx doctor
+    minimx doctor [PROGRAM.py]
+    minimx port PROGRAM.py …
+    minimx run PROGRAM.py …
     minimx lab [DIR] [--fresh]
     minimx compile
     minimx bench score|train|compare|show …
@@ -47,7 +49,7 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         "--changed", action="store_true", help="only knobs away from their default"
     )
 
-    commands.add_parser("doctor", help="say what this machine offers, and what to do")
+    _add_old_programs(commands)
 
     lab = commands.add_parser(
         "lab",
@@ -69,6 +71,26 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
 
     _add_programs(commands, asked)
     return top
+
+
+def _add_old_programs(commands: Any) -> None:
+    """Declare the commands that look at a machine or at a program."""
+    doctor = commands.add_parser(
+        "doctor", help="say what this machine offers, and what to do"
+    )
+    doctor.add_argument(
+        "files", nargs="*", metavar="PROGRAM", help="rather say what stops a program"
+    )
+    port = commands.add_parser(
+        "port", help="say what stops old MXNet programs, and what to write instead"
+    )
+    port.add_argument(
+        "files", nargs="+", metavar="FILE", help="a .py file, a notebook or a folder"
+    )
+    run = commands.add_parser(
+        "run", help="run a program in which `import mxnet` means minimx"
+    )
+    run.add_argument("words", nargs=argparse.REMAINDER, metavar="PROGRAM …")
 
 
 def _add_programs(commands: Any, asked: str) -> None:
@@ -125,12 +147,16 @@ def _run(arguments: Sequence[str] | None) -> int:
     ours, rest = _without_jupyters(args)
     options, unknown = top.parse_known_args(ours)
     rest = [*unknown, *rest]
+    if options.command == "run" and not options.words:
+        top.error("run: name the program")
     if rest and options.command != "lab":
         top.error(f"unrecognized arguments: {' '.join(rest)}")
     if options.command == "knobs":
         from minimx.commands.cli.knobs import run
 
         return run(options)
+    if options.command in ("run", "port") or getattr(options, "files", None):
+        return _of_old_programs(options)
     if options.command == "doctor":
         from minimx.commands.cli.doctor import run as examine
 
@@ -154,3 +180,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)
+
+
+def _of_old_programs(options: argparse.Namespace) -> int:
+    """`run`, `port`, and `doctor` of a program."""
+    from minimx.commands import port
+
+    if options.command == "run":
+        return port.run_program(options.words)
+    return port.run(options.files, sys.stdout)

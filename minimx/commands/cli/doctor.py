@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from minimx.core.knobs.declarations.engine import usable_cores
-from minimx.version import __version__
+from minimx.version import MXNET_VERSION, __version__
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Finding:
 def run(out: TextIO) -> int:
     """Print every finding; 1 if something that minimx needs is broken."""
     findings = examine()
-    print(f"minimx {__version__} on {platform.system()} {platform.machine()}", file=out)
+    machine = f"{platform.system()} {platform.machine()}"
+    speaks = f"mx.__version__ says MXNet {MXNET_VERSION}"
+    print(f"minimx {__version__} ({speaks}) on {machine}", file=out)
     width = max(len(finding.part) for finding in findings)
     for it in findings:
         print(f"{it.state:<7} {it.part:<{width}}  {it.found}", file=out)

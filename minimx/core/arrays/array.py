@@ -148,6 +148,14 @@ class NDArray(Arithmetic, Methods):
         shape = "x".join(map(str, self.shape))
         return f"\n{self.asnumpy()!s}\n<{type(self).__name__} {shape} @{self.context}>"
 
+    def __format__(self, form: str) -> str:
+        if form and self.size != 1:
+            raise TypeError(
+                f"an array of {self.size} elements has no format {form!r}. Format its "
+                "numbers one by one, or the text of all of them: str(x.asnumpy())."
+            )
+        return format(self.item() if form else str(self), form)
+
     # -- waiting and reading ----------------------------------------------------------
 
     def view(self) -> Any:
@@ -374,6 +382,10 @@ class NDArray(Arithmetic, Methods):
         alias = type(self)(self.chunk, self.spec, self.offset)
         alias._view = self._view
         return alias
+
+    def _at(self, chunk: Chunk) -> Any:
+        """The same part of another chunk, and no history."""
+        return type(self)(chunk, self.spec, self.offset)
 
     def _neutral(self, history: bool = False) -> Any:
         """The same memory as a plain NDArray; gradients are written in its arithmetic.

@@ -5,14 +5,20 @@ The memory is taken from the device's pool when the first operation that touches
 runs, not when the array is made, so a program that runs ahead of the engine holds no
 memory for it. Arrays and waiting operations hold the chunk; when the last of them lets
 go, the memory goes back to the pool, in program order and without a wait.
+
+The tape wants the numbers as they were when it saved them. It holds a `Kept`, and the
+first write after that moves what it keeps to another chunk (copy on write).
 """
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from minimx.core import engine
+from minimx.core.drivers import copies
 from minimx.core.engine import Var
+from minimx.core.ops.spec import Cost
 from minimx.core.storage import before_rebuild, pool_for
 
 if TYPE_CHECKING:
@@ -24,6 +30,18 @@ if TYPE_CHECKING:
 before_rebuild(lambda: engine.wait_all())
 
 
+class Kept:
+    """The numbers of a chunk as they were at one moment.
+
+    chunk: where they are now: the same chunk, until somebody else writes to it.
+    """
+
+    __slots__ = ("__weakref__", "chunk")
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+
+
 class Chunk(Var):
     """`nbytes` of memory on `device`, taken from its pool at first use."""
 
@@ -32,6 +50,7 @@ class Chunk(Var):
     def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
         # Var.__init__, spelt out: a chunk is made for every result of every operator.
         self.version = 0
+        self.kept = None
         self.exception = None
         self.readers = 0
         self.writer = None
@@ -61,6 +80,30 @@ class Chunk(Var):
                     block.free()
         assert self.block is not None
         return self.block.data
+
+    def keep(self) -> Kept:
+        """The numbers as they are now, for as long as the result is held."""
+        kept = None if self.kept is None else self.kept()
+        if kept is None:
+            kept = Kept(self)
+            self.kept = weakref.ref(kept)
+        return kept
+
+    def preserve(self) -> None:
+        """Move what was kept to a chunk of its own, if it is still wanted."""
+        kept, self.kept = (held := self.kept) and held(), None
+        if kept is not None:
+            kept.chunk = self._copied()
+
+    def _copied(self) -> Chunk:
+        made = Chunk(self.device, self.nbytes, self.owner)
+
+        def run() -> None:
+            copies.between(made.memory(), self.device, self.memory(), self.device)
+
+        cost = Cost(0, 2 * self.nbytes)
+        engine.push(run, self.device, [self], [made], "keep for backward", cost=cost)
+        return made
 
     @property
     def lost(self) -> bool:

@@ -32,10 +32,11 @@ from minimx.core.arrays.chunk import Chunk
 from minimx.core.autograd import record_call, state
 from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
-from minimx.core.errors import DeviceError, OperatorError, ShapeError
+from minimx.core.errors import DeviceError, DTypeError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
 from minimx.core.ops.failing import explained
 from minimx.core.ops.registry import Op, Plan
+from minimx.core.ops.spec import Spec
 from minimx.core.storage import pool_for
 
 if TYPE_CHECKING:
@@ -65,8 +66,17 @@ def invoke(
     if out is None and 1 <= len(inputs) <= 2:
         return _invoke_short(op, inputs)
     specs = tuple([x.spec for x in inputs])
-    plan = op.plans.get(specs) or op.plan(specs)
+    plan = op.plans.get(specs) or _plan(op, inputs, specs)
     return invoke_planned(op, plan, inputs, out, device, array_class)
+
+
+def _plan(op: Op, inputs: Sequence[NDArray], specs: tuple[Spec, ...]) -> Plan:
+    """The plan of a first call; errors about element types say who made the arrays."""
+    try:
+        return op.plan(specs)
+    except DTypeError as reason:
+        made = [f"{x.spec.dtype} comes from {x.chunk.owner.source}" for x in inputs]
+        raise type(reason)(f"{reason} What is {', what is '.join(made)}.") from None
 
 
 def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
@@ -78,7 +88,7 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
     a = inputs[0]
     b = inputs[1] if len(inputs) == 2 else None
     specs = (a.spec,) if b is None else (a.spec, b.spec)
-    plan = op.plans.get(specs) or op.plan(specs)
+    plan = op.plans.get(specs) or _plan(op, inputs, specs)
     chunk = a.chunk
     device = chunk.device.home
     if (

@@ -74,17 +74,19 @@ def once_differentiable(
 class _Saved:
     """What a function keeps for `backward`: the tape's, which lets go of it at once."""
 
-    __slots__ = ("__weakref__", "values")
+    __slots__ = ("__weakref__", "kept", "values")
 
     def __init__(self, values: tuple[Value, ...]) -> None:
         self.values = values
+        # Users save what they like, not only arrays.
+        self.kept = [x.chunk.keep() if hasattr(x, "chunk") else None for x in values]
 
     def _neutral(self) -> _Saved:
         return self
 
     def blocks(self) -> list[Any]:
         """The memory of the arrays."""
-        return [value.chunk for value in self.values]
+        return [kept.chunk for kept in self.kept if kept is not None]
 
 
 class _FunctionOp(Op):
@@ -141,7 +143,12 @@ class Function:
     def saved_tensors(self) -> tuple[Value, ...]:
         """What `save_for_backward` kept, until the tape was walked back."""
         saved = None if self._saved is None else self._saved()
-        return () if saved is None else saved.values
+        if saved is None:
+            return ()
+        pairs = zip(saved.values, saved.kept, strict=True)
+        return tuple(
+            [x if not k or x.chunk is k.chunk else x._at(k.chunk) for x, k in pairs]
+        )
 
     def forward(self, *inputs: Value) -> Any:
         """Compute the outputs."""
@@ -172,7 +179,7 @@ class Function:
                 ins = tuple(value.spec for value in inputs)
                 # From here on only the tape keeps them.
                 mine, self._mine = self._mine, None
-                kept: list[Value] = [] if mine is None else [(mine, -1 - len(outs))]
+                kept: list[Any] = [(mine, -1 - len(outs), None)] if mine else []
                 node = TapeNode(op, entries, ins, tuple(o.spec for o in outs), kept, 0)
                 for index, out in enumerate(outs):
                     out._entry = (node, index)

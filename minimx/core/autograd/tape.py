@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from minimx.core.errors import GradientError
 from minimx.core.events import attribution
@@ -56,8 +56,8 @@ class TapeNode:
 
     op: the operator with its settings. inputs: for each input the entry it came from,
     None where no gradient flows. ins, outs: the specs of inputs and outputs. saved:
-    (value, position) for each name in `op.saves`, see `_saved`. op_id: the operation
-    that the engine gave the call, which records link the backward operation to.
+    (value, position, `Kept`) for each name in `op.saves`, see `_saved`. op_id: the
+    operation that the engine gave the call, which records link the backward one to.
 
     flows: whether gradients pass (not through `argmax`). consumed: 0, or the number at
     which a walk has used the node up. layer: whose work it is, for records.
@@ -74,7 +74,7 @@ class TapeNode:
         inputs: list[TapeEntry | None],
         ins: tuple[Spec, ...],
         outs: tuple[Spec, ...],
-        saved: list[Value],
+        saved: list[Any],
         op_id: int,
     ) -> None:
         self.op = op
@@ -119,8 +119,8 @@ def record_call(
     if outside == len(entries):
         return
     saves = op.saves if op.differentiable else ()
-    saved = [_saved(name, op, inputs, outs) for name in saves]
-    node = TapeNode(op, entries, tuple(v.spec for v in inputs), plan.outs, saved, op_id)
+    kept = [_saved(name, op, inputs, outs) for name in saves]
+    node = TapeNode(op, entries, tuple(v.spec for v in inputs), plan.outs, kept, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
 
@@ -137,8 +137,8 @@ def drop_null_grads(inputs: Sequence[Value]) -> None:
 
 def _saved(
     name: str, op: Op, inputs: Sequence[Value], outs: Sequence[Value]
-) -> tuple[Value, int]:
-    """The value that `op.saves` calls `name`, and its position.
+) -> tuple[Value, int, Any]:
+    """The value that `op.saves` calls `name`, its position, and what keeps its numbers.
 
     That is k for input k and -1 - k for output k: for FullyConnected "weight" is 1; for
     sigmoid "out" is -1.
@@ -146,11 +146,16 @@ def _saved(
     if name == "out" or (name.startswith("out") and name[3:].isdigit()):
         index = int(name[3:] or 0)
         # An alias: the output itself would point at its node and form a cycle.
-        return outs[index]._alias(), -1 - index
+        return saved(outs[index]._alias(), -1 - index)
     if op.variadic:  # its inputs are data0, data1, …
         name = name.removeprefix("data")
     index = int(name) if op.variadic else op.inputs.index(name)
-    return inputs[index], index
+    return saved(inputs[index], index)
+
+
+def saved(value: Value, position: int) -> tuple[Value, int, Any]:
+    """What a node keeps of an array: it, its position, and its numbers of now."""
+    return value, position, value.chunk.keep()
 
 
 def mark_variables(

@@ -228,7 +228,7 @@ def _apply_rule(
             for needed, entry in zip(needs, inputs, strict=True)
         ]
     )
-    saved = [_restore(node, value, k, create_graph) for value, k in node.saved]
+    saved = [_restore(node, kept, create_graph) for kept in node.saved]
     if node.op.visible == 1:
         dout: Any = douts[0]
     elif node.op.writes_gradients:
@@ -407,12 +407,16 @@ def _is_zero(node: TapeNode, douts: list[Value | None]) -> bool:
     return not node.flows or all(dout is None for dout in douts)
 
 
-def _restore(node: TapeNode, value: Value, position: int, create_graph: bool) -> Value:
+def _restore(node: TapeNode, saved: Any, create_graph: bool) -> Value:
     """A saved value; with create_graph, one that still knows where it came from.
 
-    position: that of the input, or -1 - that of the output, as `tape._saved` counts.
+    saved: the value, its position (that of the input, or -1 - that of the output) and
+    where its numbers are, should it have been overwritten; None for what is no array.
     """
+    value, position, kept = saved
     alias = value._neutral()
+    if kept is not None and kept.chunk is not alias.chunk:
+        alias = alias._at(kept.chunk)
     if create_graph:
         assert node.inputs is not None
         if position >= 0:

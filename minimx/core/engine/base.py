@@ -57,6 +57,9 @@ class Engine(ABC):
         """
         if origin is None:
             origin = capture()
+        for var in writes:
+            if var.kept is not None and var.kept() is not None:
+                var.preserve()
         if urgency.users:
             priority, prop = urgency.marked(device, priority, prop)
         operation = Operation(

@@ -68,7 +68,7 @@ class NaiveEngine(Engine):
         nothing has failed, no `Operation` is made: that is most of the time.
         """
         plain = events.recorder is None and not pending_failures and self._spend is None
-        if plain and len(writes) == 1:
+        if plain and len(writes) == 1 and not (writes[0].kept and writes[0].kept()):
             with self._turn:
                 if self.open:
                     self._running += 1

@@ -65,6 +65,10 @@ class Waiter(Claim):
         self.wakeup.signal()
 
 
+def _done() -> None:
+    """The function of an operation that has run."""
+
+
 def hand_over(ready: list[Claim]) -> None:
     """Hand claims that became ready to their lanes, in order."""
     for claim in ready:
@@ -172,6 +176,7 @@ class ThreadedEngine(Engine):
                     poison(operation, error)
             else:
                 perform(operation, worker.name, spend)
+            operation.fn = _done  # its arrays are free before those who wait go on
             lock()
             ready = release(operation)
             unlock()

@@ -60,18 +60,25 @@ class Var:
     readers   how many reads are granted and not yet released, or `WRITING`
     later     the claims behind `writer`, oldest first; made when first needed
 
-    `history` is kept only while a record is on.
+    `history` is kept only while a record is on. `kept` is None, or a weak reference to
+    what wants the state as it is now: a push that writes calls `preserve` first.
     """
 
-    __slots__ = ("exception", "history", "later", "readers", "version", "writer")
+    __slots__ = (
+        "exception", "history", "kept", "later", "readers", "version", "writer",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.version = 0
+        self.kept: Any = None
         self.exception: Failure | None = None
         self.readers = 0
         self.writer: Claim | None = None
         self.later: deque[Claim] | None = None
         self.history: History | None = None
+
+    def preserve(self) -> None:
+        """Copy what is to be kept of the state, which is about to be overwritten."""
 
 
 class Claim:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.dtypes import resolve
+from minimx.core.dtypes import NAMES, resolve
 from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.operators.shape import Move
@@ -22,6 +22,7 @@ from minimx.core.ops.casting import EITHER
 from minimx.core.ops.registry import (
     GradContext,
     Kernel,
+    Types,
     Value,
     bind,
     lookup,
@@ -129,6 +130,12 @@ class Embedding(Move):
     def complete(self, data: Spec) -> dict[str, Shape]:
         """A vector for each number."""
         return {"weight": (self.input_dim, self.output_dim)}
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """Weight and output are of one type, by default `dtype`, whatever data is."""
+        data, weight = ins
+        weight = weight or outs[0] or (None if data is None else NAMES[self.dtype])
+        return [data, weight], [weight]
 
     def infer(self, *specs: Spec) -> Spec:
         """One more axis."""

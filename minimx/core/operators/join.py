@@ -224,7 +224,7 @@ class SplitV2(Pieces):
     def lengths(self, length: int) -> tuple[int, ...]:
         """From index to index, the last one to the end."""
         if self.sections:
-            if length % self.sections:
+            if self.sections < 0 or length % self.sections:
                 raise ShapeError(
                     f"split_v2: {self.sections} equal pieces cannot be made of an axis "
                     f"of length {length}."

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core import np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context, cpu_pinned, cpu_shared, current_context
@@ -245,3 +246,6 @@ def _on(batch: Any, device: Context) -> Any:
     if isinstance(batch, (list, tuple)):
         return type(batch)(_on(part, device) for part in batch)
     return batch
+
+
+_resolve_missing(__name__, __all__)

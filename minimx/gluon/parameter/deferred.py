@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,3 +65,29 @@ class Deferred:
         self.init = init
         self.contexts = contexts
         self.default_init = default_init
+
+
+def never_given(name: str) -> ParameterError:
+    """The error for a parameter that was never initialized."""
+    maker = _being_made()
+    if maker is not None:
+        return ParameterError(
+            f"{name} has no values while {maker} is being made: its __init__ asks for "
+            "them. Ask in forward, or give the parameter init=…; only after the "
+            "constructor can initialize() be called."
+        )
+    return ParameterError(
+        f"{name} has no values: call initialize() on the network first. "
+        "(collect_params() finds the parameters of nested layers, params does not.)"
+    )
+
+
+def _being_made() -> str | None:
+    """The class of a block whose constructor is running; None if there is none."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None:
+        made = frame.f_locals.get("self")
+        if frame.f_code.co_name == "__init__" and hasattr(made, "collect_params"):
+            return type(made).__name__
+        frame = frame.f_back
+    return None

@@ -15,7 +15,13 @@ from minimx.core import autograd
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import Context
 from minimx.core.dtypes import resolve
-from minimx.core.errors import ArgumentError, DataError, ParameterError, did_you_mean
+from minimx.core.errors import (
+    ArgumentError,
+    DataError,
+    ParameterError,
+    ParameterMismatch,
+    did_you_mean,
+)
 from minimx.gluon.parameter.constant import Constant
 from minimx.gluon.parameter.deferred import Contexts
 from minimx.gluon.parameter.parameter import Parameter
@@ -110,14 +116,14 @@ class ParameterDict:
             made = self._params[full] = Constant(full, value)
             return made
         if not isinstance(found, Constant):
-            raise ParameterError(f"{full} exists already, but is no constant.")
+            raise ParameterMismatch(f"{full} exists already, but is no constant.")
         if value is not None:
             given = value if isinstance(value, NDArray) else nd.array(value)
             stored = found.value
             if given.shape != stored.shape or (
                 (given.asnumpy() != stored.asnumpy()).any()
             ):
-                raise ParameterError(
+                raise ParameterMismatch(
                     f"the constant {full} exists already, with another value."
                 )
         return found
@@ -136,7 +142,7 @@ class ParameterDict:
         """Take in the parameters of another dictionary."""
         for name, parameter in other.items():
             if self._params.setdefault(name, parameter) is not parameter:
-                raise ParameterError(
+                raise ParameterMismatch(
                     f"two different parameters are called {name!r}. Give one of the "
                     "blocks another prefix."
                 )
@@ -300,13 +306,13 @@ def fill_from(
         )
     missing = [name for name in parameters if name not in stored]
     if missing and not allow_missing:
-        raise ParameterError(
+        raise ParameterMismatch(
             f"nothing is stored for {brief(missing)} in {source}, which holds "
             f"{brief(stored)}. Give allow_missing=True to leave them as they are."
         )
     extra = [name for name in stored if name not in parameters]
     if extra and not ignore_extra:
-        raise ParameterError(
+        raise ParameterMismatch(
             f"{source} stores {brief(extra)}, but the parameters are "
             f"{brief(parameters)}. Give ignore_extra=True to leave them out."
         )
@@ -333,7 +339,7 @@ def _agree(found: Parameter, setting: str, value: Any) -> None:
         resolve(existing) == resolve(value) if setting == "dtype" else existing == value
     )
     if not same:
-        raise ParameterError(
+        raise ParameterMismatch(
             f"{found.name} is shared, but its {setting} is {existing!r} and not "
             f"{value!r} as asked for. Make both the same, or do not share it."
         )
@@ -345,7 +351,7 @@ def _merged(name: str, existing: Any, asked: Any) -> tuple[int, ...]:
     if len(asked) != len(existing) or any(
         a > 0 and b > 0 and a != b for a, b in zip(existing, asked, strict=True)
     ):
-        raise ParameterError(
+        raise ParameterMismatch(
             f"{name} is shared, but its shape is {existing} and not {asked} as asked "
             "for. Make both the same, or do not share it."
         )

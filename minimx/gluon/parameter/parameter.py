@@ -29,8 +29,9 @@ from minimx.core.device import Context, cpu, current_context
 from minimx.core.dtypes import resolve
 from minimx.core.errors import (
     DeferredInitializationError,
+    MisshapenValues,
     ParameterError,
-    ShapeError,
+    ParameterMismatch,
     did_you_mean,
 )
 from minimx.core.np_semantics import is_np_array, is_np_shape
@@ -44,6 +45,7 @@ from minimx.gluon.parameter.deferred import (
     as_contexts,
     copied,
     fits,
+    never_given,
     shape_is_known,
 )
 
@@ -117,7 +119,7 @@ class Parameter:
     @grad_req.setter
     def grad_req(self, req: str) -> None:
         if req not in GRAD_REQS:
-            raise ParameterError(
+            raise ParameterMismatch(
                 f"{self.name}: grad_req={req!r}: choose one of {', '.join(GRAD_REQS)}."
                 + did_you_mean(str(req), GRAD_REQS)
             )
@@ -153,7 +155,7 @@ class Parameter:
     def shape(self, shape: Sequence[int]) -> None:
         new = tuple(shape)
         if not fits(self._shape, new):
-            raise ShapeError(
+            raise MisshapenValues(
                 f"{self.name} has the shape {self._shape}, where 0 and -1 are still "
                 f"open; {new} does not fit that. Give data of the right shape, or "
                 "rebuild the layer."
@@ -191,7 +193,7 @@ class Parameter:
             init = default if self.init is None else self.init
         contexts = as_contexts(ctx if device is None else device)
         if not shape_is_known(self._shape) and not self._allow_deferred_init:
-            raise ShapeError(
+            raise MisshapenValues(
                 f"{self.name} cannot be filled: its shape {self.shape} is incomplete. "
                 "Give the missing lengths (in_units, in_channels, …), or make it "
                 "with allow_deferred_init=True."
@@ -269,18 +271,18 @@ class Parameter:
     def _check_load(self, data: NDArray, ctx: Contexts, cast_dtype: bool) -> None:
         """Refuse values from a file that do not fit."""
         if not fits(self._shape, data.shape):
-            raise ShapeError(
+            raise MisshapenValues(
                 f"{self.name} has the shape {self.shape}, the stored values have "
                 f"{data.shape}. Was the file saved from another network?"
             )
         if not cast_dtype and resolve(self.dtype) != resolve(data.dtype):
-            raise ParameterError(
+            raise ParameterMismatch(
                 f"{self.name} is {resolve(self.dtype)}, the stored values are "
                 f"{resolve(data.dtype)}. Give cast_dtype=True to convert them."
             )
         have = self._contexts()
         if ctx is not None and have and set(as_contexts(ctx)) != set(have):
-            raise ParameterError(
+            raise ParameterMismatch(
                 f"{self.name} lives on {have}, so values cannot be loaded to "
                 f"{as_contexts(ctx)}. Call reset_ctx first, or leave ctx away."
             )
@@ -485,10 +487,7 @@ class Parameter:
                 "when the first batch passes the network. Pass one, or give in_units, "
                 "in_channels, … to the layer."
             )
-        return ParameterError(
-            f"{self.name} has no values: call initialize() on the network first. "
-            "(collect_params() finds the parameters of nested layers, params does not.)"
-        )
+        return never_given(self.name)
 
     def _no_gradient(self) -> ParameterError:
         return ParameterError(

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minimx.core import engine
 from minimx.core.arrays.chunk import Chunk
+from minimx.core.drivers import copies
 from minimx.core.drivers.base import shaped
 from minimx.core.dtypes import INT64, DType
 from minimx.core.events import Owner
@@ -50,6 +52,22 @@ class SparseChunk(Chunk):
         if found is None:
             found = self._parts = _nothing(self.spec)
         return found
+
+    def _copied(self) -> SparseChunk:
+        made = SparseChunk(self.device, self.spec, self.owner)
+
+        def run() -> None:
+            place, parts = Destination(made), self.parts
+            if isinstance(parts, Rows):
+                room: Any = place.rows(len(parts.indices))
+            else:
+                room = place.entries(len(parts.data))
+            for target, source in zip(room, parts, strict=True):
+                copies.between(target, self.device, source, self.device)
+            place.keep()
+
+        engine.push(run, self.device, [self], [made], "keep for backward")
+        return made
 
     def replace(self, block: Block, parts: Rows | Entries) -> None:
         """Store something else."""

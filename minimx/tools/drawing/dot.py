@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from minimx.core.errors import ArgumentError
 from minimx.core.graph.passes.families import family
-from minimx.core.graph.values.graph_text import settings
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
+from minimx.tools.graph_text import settings
 
 if TYPE_CHECKING:
     from minimx.tools.drawing.drawing import Drawing

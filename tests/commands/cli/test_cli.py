@@ -110,7 +110,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["knob"], ["knobs", "--liv", "--bad"], ["doctor", "x"], ["compile", "--fast"]],
+    [[], ["knob"], ["knobs", "--liv", "--bad"], ["port"], ["compile", "--fast"]],
 )
 def test_a_mistake_in_the_command(
     capsys: pytest.CaptureFixture[str], arguments: list[str]

@@ -26,6 +26,7 @@ def test_the_report_has_a_line_per_part_and_code_0() -> None:
     assert doctor.run(out) == 0
     lines = out.getvalue().splitlines()
     assert lines[0].startswith("minimx ")
+    assert "(mx.__version__ says MXNet 1.9.1)" in lines[0]
     for part in doctor.LOOKS:
         assert any(part in line for line in lines[1:]), part
 

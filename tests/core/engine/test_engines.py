@@ -59,6 +59,20 @@ def test_random_programs_run_as_if_one_by_one(
     it.expect(steps)
 
 
+def test_what_an_operation_held_is_free_once_it_is_done(threaded: str) -> None:
+    class Held:
+        pass
+
+    held, var = Held(), Var()
+    gone = weakref.ref(held)
+    run = partial(lambda _: None, held)
+    operation = engine.Operation(run, cpu(), (), (var,), "holds")
+    del held, run
+    engine.current.submit(operation)
+    engine.wait_to_read(var)
+    assert gone() is None, "although the operation itself is still known"
+
+
 def test_push_returns_before_the_operation_runs(asynchronous: str) -> None:
     gate, ran = threading.Event(), []
     var = Var()

@@ -7,11 +7,11 @@ import pytest
 import minimx as mx
 from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.graph.values import graph_text
 from minimx.core.graph.values.infer import infer
 from minimx.core.graph.values.ir import Entry, Graph, Node, rewritten
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.spec import Spec
+from minimx.tools import graph_text
 from tests.core.graph.verify import verify
 
 

@@ -218,3 +218,31 @@ def test_rows_are_asked_for_with_an_array() -> None:
         1,
         3,
     ]
+
+
+def test_errors_are_of_the_kinds_that_mxnets_programs_catch() -> None:
+    empty = mx.gluon.Parameter("w", shape=(2,))
+    for ask in (empty.data, empty.list_ctx, lambda: empty.reset_ctx(mx.cpu())):
+        with pytest.raises(ValueError, match="has no values"):
+            ask()
+        with pytest.raises(RuntimeError):
+            ask()
+    with pytest.raises(AssertionError, match="choose one of"):
+        empty.grad_req = "sometimes"
+    with pytest.raises(AssertionError, match="does not fit"):
+        empty.set_data(mx.nd.ones(3))
+    params = mx.gluon.ParameterDict()
+    params.get("w", shape=(2,))
+    with pytest.raises(AssertionError, match="is shared"):
+        params.get("w", shape=(3,))
+
+
+def test_a_constructor_that_asks_for_values_is_named() -> None:
+    class Eager(mx.gluon.Block):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = self.params.get("scale", shape=(1,))
+            self.start = self.scale.data()
+
+    with pytest.raises(ValueError, match="while Eager is being made: its __init__"):
+        Eager()

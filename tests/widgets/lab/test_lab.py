@@ -285,7 +285,7 @@ def test_a_view_is_there_while_its_drawer_is_open(make: Callable[..., Lab]) -> N
     account = lab.drawers.pull(ACCOUNT)
     assert view not in lab._run.views
     shown = [box.children for box in lab.drawers.children]
-    assert shown == [(), (account,), (), (), (), ()]
+    assert shown == [(), (account,), (), (), (), (), ()]
     lab.drawers.pull(None)
     assert lab.drawers.view is None
     assert not any(box.children for box in lab.drawers.children)

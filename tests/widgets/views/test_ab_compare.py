@@ -6,14 +6,20 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import traitlets
 
+import minimx as mx
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.record import Record
+from minimx.experiments import align, rerun
 from minimx_widgets import ABCompare
-from minimx_widgets.views.ab_compare import Delta, begin, deltas, span
+from minimx_widgets.compare.differences import Delta, deltas
+from minimx_widgets.compare.timeline import begin, span
 from minimx_widgets.views.engine_timeline import LEFT, RIGHT
+from tests.experiments.programs import Program, perceptron, recorded
 
 MICRO = 1000
 
@@ -45,24 +51,28 @@ def test_operations_are_aligned_by_what_they_are(pair: ABCompare) -> None:
         Delta("exp", "c", "forward", (0, 1), (0, 1 * MICRO)),
     ]
     assert [one.change for one in pair.deltas] == [-20 * MICRO, 2 * MICRO, MICRO]
-    back = deltas(pair.records[1], pair.records[0])
+    back = deltas(align(pair.sides[1].record, pair.sides[0].record))
     assert [one.change for one in back] == [20 * MICRO, -2 * MICRO, -MICRO]
 
 
 def test_all_time_is_accounted_for(pair: ABCompare) -> None:
-    for which, record in enumerate(pair.records):
-        ops = record.ops()
+    for which, side in enumerate(pair.sides):
+        ops = side.record.ops()
         total = sum(one.took[which] for one in pair.deltas)
         assert total == (ops["t_end"] - ops["t_start"]).sum()
         assert sum(one.calls[which] for one in pair.deltas) == len(ops)
 
 
 def test_words_table_and_picture(pair: ABCompare, tmp_path: Path) -> None:
-    assert repr(pair) == "ABCompare(60 µs → 46 µs, 0.767 ×, 3 → 2 operations)"
-    assert pair.table().rows[0][3:] == ("2 → 0", "20 µs → 0 ns", "-20 µs")
+    assert repr(pair) == "ABCompare(60 µs → 46 µs, 0.767 ×, 3 → 2 pushes)"
+    figures, operators = pair.table().parts
+    assert operators.rows[0][3:] == ("2 → 0", "20 µs → 0 ns", "-20 µs")
+    made = {row[0]: row[1:] for row in figures.rows}
+    assert made["pushes"] == ("3", "2", "−1", "0.667 ×")
+    assert made["makespan"] == ("60 µs", "46 µs", "−14 µs", "0.767 ×")
     picture = pair.save(tmp_path / "pair.svg", dark=True).read_text()
     ET.fromstring(picture)
-    assert "old → new: what changed" in picture
+    assert "B: new" in picture and "which operators changed" in picture
     data, _ = pair._repr_mimebundle_()
     assert data["text/plain"] == repr(pair)
 
@@ -105,10 +115,109 @@ def test_times_are_common_and_begin_with_the_first_push() -> None:
     pair.close()
 
 
+def graph_run() -> tuple[Any, Record]:
+    """A small hybridized network, and a record of one step of it."""
+    program = Program(perceptron(8, 8), mx.cpu(), hybrid=True, steps=1)
+    return program, recorded(program)
+
+
+def test_a_knob_of_b_is_turned_in_a_replay_and_no_other() -> None:
+    program, record = graph_run()
+    pair = ABCompare(record, net=program.net, program=program, names=("run", ""))
+    assert pair.names == ("run", "run replayed") and pair.rows[0].direction == "="
+    pair.turn(MXNET_EXEC_ENABLE_INPLACE=False)
+    assert pair.names[1] == "run with MXNET_EXEC_ENABLE_INPLACE=0"
+    expected = rerun(record, net=program.net, MXNET_EXEC_ENABLE_INPLACE=False)
+    assert pair.sides[1].figures["peak"] == sum(expected.peak.values())
+    assert pair.sides[1].figures["peak"] > pair.sides[0].figures["peak"]
+    assert mx.knobs.MXNET_EXEC_ENABLE_INPLACE is True
+    assert "MXNET_EXEC_ENABLE_INPLACE" in pair.why
+    revision = pair.revision
+    for wrong in ({"MXNET_HOME": "/"}, {"MXNET_CPU_WORKER_NTHREADS": "many"}):
+        with pytest.raises(MXNetError):
+            pair.turn(**wrong)
+    pair.turn(MXNET_EXEC_ENABLE_INPLACE=False)  # as it is
+    assert pair.revision == revision
+    trial = pair.measure()
+    assert trial.record is pair.sides[1].trial.record  # type: ignore[union-attr]
+    assert pair.table().parts[0].heads[3] == "B, measured"
+    pair.swap()
+    assert [side.predicted for side in pair.sides] == [True, False]
+    with pytest.raises(ArgumentError, match="B is a record"):
+        pair.measure()
+    pair.close()
+
+
+def test_a_frozen_side_stays_and_another_one_follows() -> None:
+    _, record = graph_run()
+    pair = ABCompare(record)
+    pair.turn(MXNET_CPU_MEM_POOL_TYPE="Round")
+    assert pair.sides[0].run is record
+    pair.freeze(False)
+    pair.turn(MXNET_CPU_MEM_POOL_PAGE_SIZE=16384)
+    assert [side.changes for side in pair.sides] == [
+        {"MXNET_CPU_MEM_POOL_TYPE": "Round"},
+        {"MXNET_CPU_MEM_POOL_TYPE": "Round", "MXNET_CPU_MEM_POOL_PAGE_SIZE": 16384},
+    ]
+    pair.freeze()
+    pair.reset()
+    assert pair.sides[1].changes == {} and pair.names[1] == "A replayed"
+    pair.close()
+
+
+def test_files_are_compared_and_their_operations_found_in_each_other(
+    tmp_path: Path,
+) -> None:
+    first = made(("dot", "a", 0, 40), ("exp", "b", 40, 50))
+    second = made(("exp", "b", 0, 9), ("dot", "a", 10, 55))
+    paths = [
+        record.save(tmp_path / f"{place}.npz")
+        for place, record in enumerate((first, second))
+    ]
+    pair = ABCompare(paths[0], paths[1], names=("monday", "friday"))
+    ids = [side.record.ops()["op"].tolist() for side in pair.sides]
+    assert pair.counterpart(0, ids[0][0]) == ids[1][1]
+    assert pair.counterpart(1, ids[1][0]) == ids[0][1]
+    assert pair.counterpart(0, 999) == 0
+    assert "did not change" in pair.why or "makespan" in pair.why
+    pair.close()
+    with pytest.raises(ArgumentError, match="second run"):
+        ABCompare(first, second, MXNET_ENGINE_TYPE="NaiveEngine")
+
+
+def test_runs_of_different_networks_are_compared_and_the_cause_is_not_looked_for() -> (
+    None
+):
+    pair = ABCompare(made(("dot", "a", 0, 40)), made(("exp", "b", 0, 9)))
+    assert "different networks" in pair.why and len(pair.deltas) == 2
+    ET.fromstring(pair.svg(dark=True))
+    pair.close()
+
+
+def test_messages_of_the_page_do_the_same_and_are_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, record = graph_run()
+    pair = ABCompare(record)
+    answers: list[Any] = []
+    monkeypatch.setattr(pair.board, "tell", answers.append)
+    turned = {"kind": "set", "name": "MXNET_CPU_MEM_POOL_PAGE_SIZE", "text": "8192"}
+    for message in (turned, {"kind": "swap"}, {"kind": "swap"}, {"kind": "measure"}):
+        pair._asked(message)
+    assert [one["ok"] for one in answers] == [True, True, True, False]
+    assert "program=f" in answers[-1]["text"]
+    assert pair.board.state["values"]["MXNET_CPU_MEM_POOL_PAGE_SIZE"] == "8192"
+    pair._asked({"kind": "drop", "name": "MXNET_CPU_MEM_POOL_PAGE_SIZE"})
+    assert pair.board.state["turned"] == {}
+    pair._asked({"kind": "table"})
+    assert answers[-2]["kind"] == "table" and "peak of memory" in answers[-2]["html"]
+    pair.close()
+
+
 def test_empty_records_are_compared_as_well() -> None:
     shown = ABCompare(made(), made())
-    assert (shown.deltas, shown.spans, span(made())) == ([], (0, 0), 0)
-    assert repr(shown) == "ABCompare(0 ns → 0 ns, 0 → 0 operations)"
+    assert (shown.deltas, span(made())) == ([], 0)
+    assert repr(shown) == "ABCompare(0 ns → 0 ns, 0 → 0 pushes)"
     ET.fromstring(shown.svg())
     shown.close()
 
@@ -116,8 +225,15 @@ def test_empty_records_are_compared_as_well() -> None:
 def test_two_records_of_ten_thousand_operations_are_aligned_quickly() -> None:
     rows = [(f"op{k % 50}", f"layer{k % 20}", k, k + 1) for k in range(10_000)]
     pair: Sequence[Record] = [made(*rows), made(*rows)]
-    for record in pair:
-        record.ops()
     start = time.thread_time()
-    assert len(deltas(*pair)) == 100
+    assert len(deltas(align(*pair))) == 100
     assert time.thread_time() - start < 0.2
+
+
+def test_of_long_records_causes_are_looked_for_when_they_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("minimx_widgets.views.ab_compare.EXPLAINED", 1)
+    pair = ABCompare(made(("dot", "a", 0, 40), ("exp", "b", 40, 50)), made())
+    assert "2 operations" in pair.said != pair.why and "`why`" in pair.svg()
+    pair.close()

@@ -139,3 +139,13 @@ def test_one_phase_is_coloured_by_operator(record: Record) -> None:
     assert "relu" in alone.svg()
     assert EngineTimeline(record).shown_colour == "phase"
     assert EngineTimeline(bulked(), colour="layer").shown_colour == "layer"
+
+
+def test_the_source_of_an_operation_is_sent_to_the_page(record: Record) -> None:
+    view = EngineTimeline(record)
+    ops = record.ops()
+    found = view.source_of(int(ops["op"][0]))
+    assert found["name"] == "Convolution" and "error" not in found
+    assert found["pieces"][0]["place"].startswith("minimx/")
+    assert "neither a knob nor an operator" in view.source_of(999)["error"]
+    view.run.close()

@@ -189,3 +189,20 @@ def test_a_knob_that_cannot_act_says_so_in_place_of_applied() -> None:
         assert "applied" in said["text"]
     finally:
         desk.panel.close()
+
+
+def test_a_knob_is_tried_by_whoever_offers_it_and_not_turned() -> None:
+    tried: list[tuple[str, str]] = []
+
+    def compare(name: str, text: str) -> str:
+        tried.append((name, text))
+        return "tried"
+
+    panel = KnobPanel(compare=compare)
+    assert panel.comparable and not KnobPanel().comparable
+    message = {"kind": "compare", "name": "MXNET_ENGINE_TYPE", "text": "NaiveEngine"}
+    assert panel._do(message) == "tried"
+    assert tried == [("MXNET_ENGINE_TYPE", "NaiveEngine")] and panel.changed == {}
+    panel.close()
+    with pytest.raises(ValueError, match="not a message"):
+        KnobPanel()._do(message)

@@ -17,6 +17,7 @@ from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx_widgets import kernel
 from minimx_widgets.base import Bundle, mimebundle
+from minimx_widgets.compare.in_lab import Replays
 from minimx_widgets.lab import lab_settings, lab_views, labs
 from minimx_widgets.lab.before_after import BeforeAfter
 from minimx_widgets.lab.five import FiveSwitches
@@ -27,7 +28,6 @@ from minimx_widgets.lab.lab_settings import LIVE, check, parse, text_of
 from minimx_widgets.lab.lab_states import Standing, described
 from minimx_widgets.lab.lab_turns import Turning
 from minimx_widgets.lab.lab_undo import Undoing
-from minimx_widgets.lab.reach import reasons
 from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
@@ -49,7 +49,7 @@ from minimx_widgets.training.spread import ON_DEVICES
 from minimx_widgets.training.training import HYBRIDIZED, OPTIMIZERS, Fit, Settings
 from minimx_widgets.views.data_view import DataView
 from minimx_widgets.views.device_view import DeviceView
-from minimx_widgets.views.knob_panel import PINNED, KnobPanel
+from minimx_widgets.views.knob_panel import PINNED
 from minimx_widgets.views.memory_timeline import MemoryTimeline
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
 from minimx_widgets.views.overview import Overview
@@ -122,12 +122,11 @@ class Lab:
             command=self.command,
             run_id=self._run.id,
         )
+        self.replays = Replays(self)
         self.drawers = Drawers(lab_views.makers(self))
         self.five = FiveSwitches(self.set, turns=self.turns)
         self.before_after = BeforeAfter(self.turns, go_back=self.go_back)
-        self.knobs = KnobPanel(
-            pinned, height=470, cannot=lambda: reasons(self.situation)
-        )
+        self.knobs = lab_views.knob_panel(self, pinned)
         chosen: dict[str, Any] = {"device": device, "graph": graph, "dtype": dtype}
         chosen |= {"scaling": scaling, "optimizer": optimizer, "seed": seed}
         chosen |= {"batch_size": batch_size, "epochs": epochs, "devices": devices}
@@ -308,8 +307,7 @@ class Lab:
 
     def interrupt(self) -> None:
         """Stop in such a way that the training can go on where it was."""
-        alive = self.goes_on or self.session.alive
-        self.goes_on = self.fit is not None and alive
+        self.goes_on = self.fit is not None and (self.goes_on or self.session.alive)
         self.session.stop()
         self.goes_on = self.goes_on and self.session.state not in (DONE, FAILED)
         if self.goes_on:
@@ -405,8 +403,7 @@ class Lab:
 
     def show_settings(self) -> None:
         """Show the settings that are in force."""
-        names = vars(self.settings)
-        texts = {name: text_of(self.settings, name) for name in names}
+        texts = {name: text_of(self.settings, name) for name in vars(self.settings)}
         self.controls.settings = texts
         self.five.show(texts)
         self.knobs.refresh()
@@ -448,7 +445,7 @@ class Lab:
             self.settings,
             record,
             looks=lambda: self._looks or self.drawers.title == lab_views.NUMBERS,
-            stepped=self.turns.stepped,
+            stepped=self.replays.stepped,
             rebound=self._turning.rebound,
             refused=self._turning.refused,
             probe=self._probe,

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from minimx_widgets.compare.in_lab import REPLAY
 from minimx_widgets.lab.lab_compare import ComparePanel
+from minimx_widgets.lab.reach import reasons
 from minimx_widgets.training.training import load, made
 from minimx_widgets.views.conv_chooser import ConvChooser
 from minimx_widgets.views.engine_timeline import EngineTimeline
+from minimx_widgets.views.knob_panel import KnobPanel
 from minimx_widgets.views.kvstore_view import KVStoreView
 from minimx_widgets.views.numerics_monitor import NumericsMonitor
 from minimx_widgets.views.pool_map import PoolMap
@@ -43,6 +46,16 @@ def timeline(lab: Lab) -> EngineTimeline:
     return view
 
 
+def knob_panel(lab: Lab, pinned: Sequence[str]) -> KnobPanel:
+    """All knobs, which say why they cannot act on the lab, and can be tried on it."""
+    return KnobPanel(
+        pinned,
+        height=470,
+        cannot=lambda: reasons(lab.situation),
+        compare=lab.replays.propose,
+    )
+
+
 def composed(
     top: Sequence[ipywidgets.DOMWidget],
     knobs: ipywidgets.DOMWidget,
@@ -68,6 +81,7 @@ def makers(lab: Lab) -> dict[str, Callable[[], Any]]:
         CONVOLUTIONS: lambda: convolutions(lab),
         STORE: lambda: store(lab),
         COMPARE: lambda: ComparePanel(lab.comparer),
+        REPLAY: lab.replays.panel,
     }
 
 

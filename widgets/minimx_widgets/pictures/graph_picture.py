@@ -12,10 +12,10 @@ from os.path import commonprefix
 from typing import Any
 
 from minimx.core.graph.passes.families import FAMILIES, family
-from minimx.core.graph.values.graph_text import settings
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.tools.drawing.layout import HIGH, WIDE, Layout, lay_out
+from minimx.tools.graph_text import settings
 from minimx_widgets import palette, svg
 from minimx_widgets.pictures.graph_diff import STATES
 from minimx_widgets.units import human_bytes

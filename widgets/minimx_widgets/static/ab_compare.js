@@ -2,34 +2,37 @@
 
 import { EngineData } from "./lib/engine/engine_data.js";
 import { EngineView } from "./lib/engine/engine_view.js";
+import { moveTo, pairOf } from "./lib/engine/pairs.js";
 import { tipRow } from "./lib/page/frame.js";
 import { liveView } from "./lib/data/live.js";
 import { duration } from "./lib/drawing/scale.js";
+import { sourceOf } from "./lib/page/sources.js";
 
 const HELP =
   "Two records, each from its first push on. With common times both pictures show the same " +
   "stretch: what is longer took longer, and moving or zooming one moves the other. With its " +
   "own times each fills its picture. A box is one operation; what stays grey is idle.";
-const PAIRS = Symbol.for("minimx.pairs");
-
-/**
- * What the timelines of a pair share on this page.
- * @param {string} name @param {string} times
- * @returns {{times: string, moving: boolean, views: Set<any>}}
- */
-function pairOf(name, times) {
-  const pairs = (globalThis[PAIRS] ??= new Map());
-  if (!pairs.has(name)) pairs.set(name, { times, moving: false, views: new Set() });
-  return pairs.get(name);
-}
+// What changes when another pair is compared.
+const COMPARED = ["change:title", "change:whole", "change:zero"];
 
 class ComparedData extends EngineData {
   /** @param {any} model */
   constructor(model) {
     super(model);
-    this.zero = model.get("zero");
-    this.whole = Math.max(1, model.get("whole"));
+    this.model = model;
+    this.measure();
     this.pair = pairOf(model.get("pair"), model.get("times"));
+  }
+
+  /** How long the pair takes, and when this one begins. */
+  measure() {
+    this.zero = this.model.get("zero");
+    this.whole = Math.max(1, this.model.get("whole"));
+  }
+
+  take(header, tables) {
+    this.measure();
+    super.take(header, tables);
   }
 
   fit() {
@@ -57,8 +60,18 @@ class ComparedView extends EngineView {
     pair.views.add(this);
     signal.addEventListener("abort", () => pair.views.delete(this), { once: true });
     const asked = () => this.setTimes(model.get("times"));
+    const compared = () => this.name();
     model.on("change:times", asked);
-    signal.addEventListener("abort", () => model.off("change:times", asked), { once: true });
+    for (const name of COMPARED) model.on(name, compared);
+    signal.addEventListener(
+      "abort",
+      () => {
+        model.off("change:times", asked);
+        for (const name of COMPARED) model.off(name, compared);
+      },
+      { once: true },
+    );
+    this.name();
     data.store.addEventListener(
       "change",
       ({ detail }) => {
@@ -70,6 +83,19 @@ class ComparedView extends EngineView {
 
   get pair() {
     return this.data.pair;
+  }
+
+  /** What it is called now, and along which times it lies: the other side may have changed. */
+  name() {
+    const { data, frame, model } = this;
+    const [before, zero] = [data.whole, data.zero];
+    data.measure();
+    this.axis.zero = data.zero;
+    frame.root.querySelector(".mx-title").textContent = model.get("title");
+    if (before !== data.whole || zero !== data.zero) {
+      data.fit();
+      this.redraw();
+    }
   }
 
   about() {
@@ -92,6 +118,8 @@ class ComparedView extends EngineView {
       view.redraw();
     }
     pair.moving = false;
+    const { data } = this;
+    moveTo(pair, times === "common" ? data.store.range.map((t) => t - data.zero) : null);
   }
 
   /** The other one shows the same stretch. */
@@ -106,6 +134,7 @@ class ComparedView extends EngineView {
         other.data.store.set({ follow: false, range: [low + by, high + by] });
     }
     pair.moving = false;
+    moveTo(pair, [low - data.zero, high - data.zero]);
   }
 
   describe(row) {
@@ -118,7 +147,9 @@ class ComparedView extends EngineView {
     super.tell(shares, used, painted);
     const [low, high] = this.axis.range;
     const from = this.axis.mode === "time" ? this.data.zero : 0;
+    this.frame.setSource(this.model.get("predicted") ? "predicted" : sourceOf(this.data.header));
     Object.assign(this.frame.root.dataset, {
+      drawn: String(this.data.header.revision ?? ""),
       times: this.pair.times,
       low: String(low - from),
       high: String(high - from),

@@ -1,5 +1,6 @@
 // Every knob, grouped: its value, when a change acts, what it means, and why it refused.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el, icon } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { control } from "./lib/page/knob_controls.js";
@@ -17,6 +18,10 @@ const HELP =
   "while a network trains. The badge says when it acts; a dot marks what differs from its " +
   "default. Point at a row to read what it does and which document names it. A refused " +
   "value leaves everything as it was and says why.";
+const TRY =
+  " Hold Alt and click a row, or press Alt+Enter in it, to try the knob without turning it: the " +
+  "next two steps are recorded, and their replay is compared below with another one in which the " +
+  "knob has the value typed or chosen in its field, or else another one. The training goes on.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["/", "search by name or meaning"],
@@ -25,6 +30,12 @@ const KEYS = [
   ["R", "reset the knob in focus to its default"],
   ["P", "pin or unpin the knob in focus"],
   ["C", "show the changes as code"],
+  ["O", "source: the lines that obey the knob in focus"],
+];
+/** @type {[string, string][]} */
+const TRY_KEYS = [
+  ["Alt+Enter", "try the knob in a replay"],
+  ["Alt+click", "the same by mouse"],
 ];
 
 class KnobPanel {
@@ -39,8 +50,8 @@ class KnobPanel {
       model,
       title: "Knobs",
       name: "knobs",
-      help: HELP,
-      keys: KEYS,
+      help: HELP + (model.get("comparable") ? TRY : ""),
+      keys: [...KEYS, ...(model.get("comparable") ? TRY_KEYS : [])],
       signal,
       onkey: (event) => this.key(event),
     });
@@ -130,6 +141,9 @@ class KnobPanel {
       this.more,
       this.groupsBox,
     );
+    if (this.model.get("comparable"))
+      for (const kind of ["pointerdown", "mousedown", "click", "keydown"])
+        list.addEventListener(kind, (event) => this.tryOut(event), { signal, capture: true });
     list.style.maxHeight = `${this.model.get("height")}px`;
     this.groupsBox.append(...[...this.groups.values()].map(({ node }) => node));
     this.frame.picture.append(this.search, this.code, list, this.card, this.said);
@@ -140,6 +154,7 @@ class KnobPanel {
       },
       { signal },
     );
+    this.code_panel = new CodePanel({ model: this.model, frame: this.frame, signal });
     this.toggleAll(this.model.get("expanded"));
   }
 
@@ -309,6 +324,21 @@ class KnobPanel {
     this.ask({ kind: "set", name, text });
   }
 
+  /** Alt+click or Alt+Enter: try the knob in a replay; its control does not see them.
+   * @param {any} event */
+  tryOut(event) {
+    const node = event.target.closest(".mx-knob");
+    if (!event.altKey || !node || (event.type === "keydown" && event.key !== "Enter")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type !== "click" && event.type !== "keydown") return;
+    const name = node.dataset.knob;
+    const field = node.querySelector(".mx-entry, select");
+    this.say(`Recording two steps to try ${name}…`);
+    this.ask({ kind: "compare", name, text: field?.value.trim() ?? "" });
+    if (field?.matches(".mx-entry")) field.value = field.dataset.shown ?? "";
+  }
+
   ask(message) {
     this.sent += 1;
     this.frame.root.dataset.asked = String(this.sent);
@@ -318,6 +348,7 @@ class KnobPanel {
   /** The kernel answers: applied, or refused with a reason. */
   hear(message) {
     if (message.kind === "table") this.frame.setTable(message.html);
+    if (message.kind === "source") this.code_panel.show(message);
     if (message.kind !== "answer") return;
     const row = this.rows.get(message.name);
     if (row) {
@@ -361,6 +392,8 @@ class KnobPanel {
     ].filter(([, text]) => text);
     this.card.replaceChildren(
       el("code", { text: knob.name }),
+      " ",
+      this.sourceButton(name),
       el("p", {}, ...prose(knob.meaning)),
       el(
         "dl",
@@ -375,8 +408,19 @@ class KnobPanel {
     this.card.scrollTop = 0;
   }
 
+  sourceButton(name) {
+    const title = `Source: the lines that obey ${name} (O)`;
+    const attributes = { type: "button", class: "mx-button mx-button-tiny mx-source-of", title, "aria-label": title };
+    return el("button", attributes, icon("code"), "source");
+  }
+
+  openSource(name) {
+    this.ask({ kind: "source", name });
+  }
+
   /** Copy the whole program of the card in sight, which runs under every value. */
   copyTrial(event) {
+    if (event.target.closest(".mx-source-of")) this.openSource(this.card.dataset.knob);
     if (!event.target.closest(".mx-trial-copy")) return;
     const { program } = this.rows.get(this.card.dataset.knob).knob.trial;
     const shown = this.card.querySelector(".mx-trial-code");
@@ -395,6 +439,7 @@ class KnobPanel {
     else if (press === "a") this.toggleAll();
     else if (press === "c") this.toggleCode();
     else if (press === "r" && this.focused) this.ask({ kind: "reset", names: [this.focused] });
+    else if (press === "o" && this.focused) this.openSource(this.focused);
     else if (press === "p" && this.focused) this.ask({ kind: "pin", name: this.focused });
     else if (press === "ArrowDown" || press === "ArrowUp")
       this.walk(press === "ArrowUp" ? -1 : 1);

@@ -52,10 +52,15 @@ class Binding:
         if (way, dtype) == (self.way, self.dtype) and not self._again:
             return False
         self._again = False
-        for block in (self._net, self._loss):
+        for block in self.blocks:
             block.hybridize(**WAYS[way])
         self.way, self.dtype = way, dtype
         return True
+
+    @property
+    def blocks(self) -> list[Any]:
+        """The network and the loss, each of which has graphs."""
+        return [self._net, self._loss]
 
     def bind_again(self) -> None:
         """Bind the graphs again at the next step, whatever they were bound under."""

@@ -1,181 +1,181 @@
-"""`ABCompare`: two records one above the other, and what differs, operator by operator.
+"""`ABCompare`: two runs one above the other, what differs, and why.
 
-    ABCompare(before, after, names=("imperative", "hybridized"))
+    ABCompare(before, after, names=("imperative", "hybridized"))    # two records
+    ABCompare("monday.npz", "friday.npz")                           # two files
+    ABCompare(record, net=net, MXNET_EXEC_ENABLE_INPLACE=False)     # and its replay
 
 Operations are aligned by what they are (operator, layer, phase), not by when they ran.
-The timelines are the engine timelines of the two records, by default along one axis
-of time that begins with the first push of each; rows of the table are sorted by how
-much they changed.
+The timelines lie, by default, along one axis of time that begins with the first push of
+each, and so do the curves of memory above them. Turning a knob of B replays the record
+(`mx.replay.rerun`), which takes a fraction of a second: nothing runs, and no knob of
+the program is turned. What comes of a replay is called predicted.
 """
 
 from __future__ import annotations
 
+import gc
+import threading
+import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import ipywidgets
 import traitlets
 
+from minimx.core.errors import ArgumentError, MXNetError
+from minimx.core.knobs import knobs as registry
 from minimx.core.record import Record
-from minimx_widgets import esm, palette, svg
+from minimx.experiments import Alignment, Measured, Rerun, align, rerun, why
+from minimx.experiments.groups import checked, value_of
+from minimx_widgets import svg
 from minimx_widgets.base import Pictured
-from minimx_widgets.tables import Table
+from minimx_widgets.compare import picture
+from minimx_widgets.compare.board import Board
+from minimx_widgets.compare.differences import Delta, Row, deltas, rows
+from minimx_widgets.compare.sides import Side, Source
+from minimx_widgets.compare.timeline import COMMON, Compared
+from minimx_widgets.compare.turnable import turnable
+from minimx_widgets.inbox import Inbox, Message, answered
+from minimx_widgets.pictures.pool_knobs import control
+from minimx_widgets.run import Run
+from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_time
-from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
 
-#: So many rows of the table are shown.
+#: So many rows of the table of operators are shown.
 ROWS = 12
-COMMON, OWN = "common", "own"
-
-
-@dataclass(frozen=True)
-class Delta:
-    """One operator of one layer in one phase: calls and nanoseconds in both records."""
-
-    operator: str
-    layer: str
-    phase: str
-    calls: tuple[int, int]
-    took: tuple[int, int]
-
-    @property
-    def change(self) -> int:
-        """Nanoseconds more in the second record; negative if it got quicker."""
-        return self.took[1] - self.took[0]
-
-
-def deltas(first: Record, second: Record) -> list[Delta]:
-    """Every kind of operation of either record, the largest change first."""
-    sums = [_sums(record) for record in (first, second)]
-    keys = dict.fromkeys([*sums[0], *sums[1]])
-    found = []
-    for key in keys:
-        (a, b), (c, d) = sums[0].get(key, (0, 0)), sums[1].get(key, (0, 0))
-        found.append(Delta(*key, (a, c), (b, d)))
-    return sorted(found, key=lambda one: -abs(one.change))
-
-
-def _sums(record: Record) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Calls and nanoseconds by operator, layer and phase."""
-    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
-    ops = record.ops()
-    keys = zip(
-        *(record.texts(ops[name]) for name in ("name", "layer", "phase")), strict=True
-    )
-    for key, took in zip(keys, (ops["t_end"] - ops["t_start"]).tolist(), strict=True):
-        calls, total = sums.get(key, (0, 0))
-        sums[key] = calls + 1, total + took
-    return sums
-
-
-def span(record: Record) -> int:
-    """Nanoseconds from the first push to the last end; 0 for an empty record."""
-    ops = record.ops()
-    return int(ops["t_end"].max() - ops["t_push"].min()) if len(ops) else 0
-
-
-def begin(record: Record) -> int:
-    """Nanoseconds from the start of a record to its first push; 0 if there is none."""
-    ops = record.ops()
-    return int(ops["t_push"].min()) - record.conditions.t_start if len(ops) else 0
-
-
-class Compared(EngineTimeline):
-    """The timeline of one of two records.
-
-    pair: what both have in common. zero: the moment that is called 0 s. took: how many
-    nanoseconds it took. whole: those that fill the picture where times are "common".
-    """
-
-    _esm = esm.module("ab_compare")
-
-    title = traitlets.Unicode().tag(sync=True)
-    pair = traitlets.Unicode().tag(sync=True)
-    zero = traitlets.Float().tag(sync=True)
-    took = traitlets.Float().tag(sync=True)
-    whole = traitlets.Float().tag(sync=True)
-    times = traitlets.Enum((COMMON, OWN), COMMON).tag(sync=True)
-
-    def summary(self) -> list[str]:
-        """The key numbers, in words."""
-        return [human_time(self.took), *super().summary()]
-
-    def svg(self, *, dark: bool = False, width: int = 900) -> str:
-        """A static picture along the common times, or along its own."""
-        layout = lay_out(self.record, axis=self.axis)
-        if self.axis == "time" and self.times == COMMON:
-            end = self.zero + max(self.whole, 1.0)
-            layout = replace(layout, start=self.zero, end=end)
-        return draw(self, layout, dark=dark, width=width, picture=_Compared)
-
-    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
-        if message.get("kind") == "times":
-            self.times = message["times"]
-        else:
-            super()._hear(widget, message, buffers)
-
-
-class _Compared(Picture):
-    """Its times count from the first push."""
-
-    view: Compared
-
-    def head(self) -> list[str]:
-        """What the record is called, and the key numbers."""
-        self.title = self.view.title
-        return super().head()
-
-    def axis(self) -> list[str]:
-        """Ticks of time since the first push, or of numbers of operations."""
-        layout, zero = self.layout, self.view.zero
-        if self.view.axis == "events":
-            return super().axis()
-        try:
-            self.layout = replace(
-                layout, start=layout.start - zero, end=layout.end - zero
-            )
-            return super().axis()
-        finally:
-            self.layout = layout
+#: Seconds without a change before causes are looked for.
+QUIET = 0.3
+#: Of more operations causes are looked for only when they are asked for.
+EXPLAINED = 20_000
+Made = TypeVar("Made")
 
 
 class ABCompare(Pictured):
-    """Two records to be compared.
+    """Two runs to be compared.
 
-    names: what they are called. times: along which the timelines lie: the "common"
-    ones, in which what is longer took longer, or its "own" for each, so that it fills
-    the picture; to be changed at any time, on the page too.
+    first, second: records, replays (`mx.replay.rerun`), or paths of saved records.
+    Without `second`, B is the replay of the first under `knobs`. names: what they are
+    called. times: along which the timelines lie: the "common" ones, in which what is
+    longer took longer, or its "own" for each, so that it fills the picture. net: the
+    hybridized block that was recorded, which knobs of the passes over its graph need.
+    program: does what was recorded, for `measure` and the button "Run it".
+
+    Raises `DataError` for a file that is no record, `ArgumentError` and `KnobError` for
+    what cannot be replayed.
     """
 
     def __init__(
         self,
-        first: Record,
-        second: Record,
+        first: Source,
+        second: Source | None = None,
         names: tuple[str, str] = ("A", "B"),
         *,
         times: str = COMMON,
+        net: Any = None,
+        program: Callable[[], object] | None = None,
+        **knobs: Any,
     ) -> None:
-        self.records = first, second
-        self.names = names
-        pair, whole = uuid.uuid4().hex[:8], max(span(first), span(second))
+        a = replace(Side.of(first), name=names[0])
+        if second is None:
+            b = replace(a, run=rerun(a.original, net=net, **{**a.changes, **knobs}))
+        elif knobs:
+            raise ArgumentError(
+                "ABCompare: knobs make B from the first record, and a second run was "
+                "given as well. Leave one of them out, or turn knobs with `turn`."
+            )
+        else:
+            b = replace(Side.of(second), name=names[1])
+        self.sides = a, b
+        self.net, self.program = net, program
+        #: Whether A stays what it is when a knob of B is turned.
+        self.frozen = True
+        self.revision = 0
+        self._changing = threading.RLock()
+        self._known: dict[str, Any] = {}
+        self._offered: tuple[Record, list[str]] | None = None
+        pair = uuid.uuid4().hex[:8]
         self.views = tuple(
-            Compared(record, title=name, height=112, pair=pair, zero=begin(record),
-                     took=span(record), whole=whole, times=times)
-            for name, record in zip(names, self.records, strict=True)
-        )  # fmt: skip
+            Compared(Run(side.record), height=112, pair=pair, times=times)
+            for side in self.sides
+        )
         one, other = self.views
         self._together = traitlets.link((one, "times"), (other, "times"))
-        self.deltas = deltas(first, second)
-        self.box = ipywidgets.VBox([*self._parts()], layout={"grid_gap": "8px"})
+        for place, view in enumerate(self.views):
+            view.chosen = lambda op, place=place: self._marked(place, op)
+        self._later = Inbox(self._explain, name="minimx why", overtake=True)
+        self.board = Board(self._asked, pair=pair)
+        self.operators = ipywidgets.HTML(layout={"width": "fit-content"})
+        self.operators.add_class("jp-RenderedHTMLCommon")  # the look of its tables
+        self._show()
+        self.operators.value = self.changes().html()
+        parts = [self.board, *self.views, self.operators]
+        self.box = ipywidgets.VBox(parts, layout={"grid_gap": "8px"})
 
-    def _parts(self) -> Iterator[Any]:
-        """The timelines and the table, from top to bottom."""
-        yield from self.views
-        table = ipywidgets.HTML(self.table().html(), layout={"width": "fit-content"})
-        table.add_class("jp-RenderedHTMLCommon")  # JupyterLab's own look of tables
-        yield table
+    # Changing what is compared
+
+    def turn(self, **knobs: Any) -> None:
+        """Make B from A, or from what B was, with knobs at other values; None: as in A.
+
+        B is replayed. Where A is not frozen, it becomes what B was before. Raises
+        `KnobError` and `ArgumentError` as `mx.replay.rerun`, and changes nothing then.
+        """
+        with self._changing, _uncollected():
+            a, b = self.sides
+            base = b if b.original is a.original or not self.frozen else a
+            changes = {**base.changes, **knobs}
+            wanted = checked({n: v for n, v in changes.items() if v is not None})
+            if base is b and b.predicted and wanted == b.changes:
+                return
+            made = rerun(base.original, net=self.net, **wanted)
+            self.sides = (a if self.frozen else b), Side(made, base.name)
+            self._show()
+
+    def reset(self) -> None:
+        """Let B be the replay of its record under the knobs that this one has."""
+        self.turn(**dict.fromkeys(self.sides[1].changes))
+
+    def swap(self) -> None:
+        """Let A be B, and B be A."""
+        with self._changing:
+            self.sides = self.sides[1], self.sides[0]
+            self._show()
+
+    def freeze(self, on: bool = True) -> None:
+        """Keep A as it is when a knob of B is turned; or let it follow B."""
+        with self._changing:
+            self.frozen = on
+            self._show()
+
+    def measure(self, program: Callable[[], object] | None = None) -> Measured:
+        """Run a program under the knobs of B, and show what that took beside it.
+
+        program: does what was recorded; by default the one that was given. Raises
+        `ArgumentError` without one, and where B is no replay.
+        """
+        program = program or self.program
+        side = self.sides[1]
+        if program is None or not isinstance(side.run, Rerun):
+            what = "B is a record and no replay" if program else "no program is known"
+            raise ArgumentError(
+                f"ABCompare.measure: {what}. Give what was recorded, "
+                "ABCompare(record, program=f), and turn a knob of B."
+            )
+        trial = side.run.measure(program)
+        with self._changing:
+            if self.sides[1] is side:
+                self.sides = self.sides[0], replace(side, trial=trial)
+                self._show()
+        return trial
+
+    # Looking
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the sides are called, with the knobs that a replay turned."""
+        return self.sides[0].title, self.sides[1].title
 
     @property
     def times(self) -> str:
@@ -188,24 +188,96 @@ class ABCompare(Pictured):
 
     @property
     def spans(self) -> tuple[int, int]:
-        """How long each record took, in nanoseconds."""
-        return span(self.records[0]), span(self.records[1])
+        """How long each side took, in nanoseconds."""
+        return self.sides[0].took, self.sides[1].took
+
+    @property
+    def rows(self) -> list[Row]:
+        """The figures of both sides, and how they differ."""
+        return rows(*self.sides)
+
+    @property
+    def alignment(self) -> Alignment:
+        """Each operation of A in B."""
+        a, b = self.sides
+        return self._kept("alignment", lambda: align(a.record, b.record))
+
+    @property
+    def deltas(self) -> list[Delta]:
+        """Every kind of operation of either side, the largest change first."""
+        return self._kept("deltas", lambda: deltas(self.alignment))
+
+    @property
+    def why(self) -> str:
+        """Which decisions made the difference, in sentences; see `mx.replay.why`."""
+        return self._kept("why", self._why)
+
+    @property
+    def said(self) -> str:
+        """What pictures and pages say of `why`: of long records, how to ask for it."""
+        longest = max(side.original.rows("ops") for side in self.sides)
+        if longest <= EXPLAINED:
+            return self.why
+        return (
+            f"looking into {longest:,} operations takes a while: ask for it in a cell, "
+            "with the property `why` of the comparison."
+        )
+
+    def _why(self) -> str:
+        a, b = self.sides
+        try:
+            return repr(why(a.run, b.run, net=self.net))
+        except MXNetError as refused:
+            return str(refused)
+
+    def _kept(self, name: str, make: Callable[[], Made]) -> Made:
+        """What was made for the sides as they are, or make it."""
+        known = self._known
+        if name not in known:
+            known[name] = make()
+        made: Made = known[name]
+        return made
 
     def __repr__(self) -> str:
         a, b = self.spans
         ratio = f", {b / a:.3f} ×" if a else ""
-        pushes = " → ".join(str(len(record.ops())) for record in self.records)
+        pushes = " → ".join(f"{side.figures['pushes']:.0f}" for side in self.sides)
+        said = ", B predicted" if self.sides[1].predicted else ""
         return (
-            f"ABCompare({human_time(a)} → {human_time(b)}{ratio}, {pushes} operations)"
+            f"ABCompare({human_time(a)} → {human_time(b)}{ratio}, {pushes} pushes"
+            f"{said})"
         )
 
-    def table(self) -> Table:
-        """What changed most."""
+    def table(self) -> Tables:
+        """The figures of both sides, and the operators that changed most."""
+        return Tables((self._figures(), self.changes()))
+
+    def _figures(self) -> Table:
+        found = self.rows
+        heads = ["figure", *self._heads(), "difference", "ratio"]
+        cells = [
+            [r.label, r.before, r.after, r.measured, r.difference, r.ratio]
+            for r in found
+        ]
+        if self.sides[1].trial:
+            heads.insert(3, "B, measured")
+        else:
+            cells = [row[:3] + row[4:] for row in cells]
+        return Table.of(heads, cells, " → ".join(self.names))
+
+    def _heads(self) -> list[str]:
+        return [
+            f"{letter}, predicted" if side.predicted else letter
+            for letter, side in zip("AB", self.sides, strict=True)
+        ]
+
+    def changes(self) -> Table:
+        """The operators of either side that changed most."""
         heads = ("operator", "layer", "phase", "calls", "time", "change")
-        rows = []
+        cells = []
         for one in self.deltas[:ROWS]:
             sign = "+" if one.change > 0 else "-" if one.change < 0 else "±"
-            rows.append(
+            cells.append(
                 (
                     one.operator,
                     one.layer,
@@ -215,46 +287,150 @@ class ABCompare(Pictured):
                     f"{sign}{human_time(abs(one.change))}",
                 )
             )
-        caption = f"{self.names[0]} → {self.names[1]}"
+        caption = f"Operations: {repr(self.alignment).strip('<>')}"
         if len(self.deltas) > ROWS:
-            caption += f", the {ROWS} largest changes of {len(self.deltas)}"
-        return Table.of(heads, rows, caption)
+            caption += f"; the {ROWS} largest changes of {len(self.deltas)}"
+        return Table.of(heads, cells, caption)
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
-        """Both timelines and the largest changes as bars."""
-        pictures = [view.svg(dark=dark, width=width) for view in self.views]
-        return svg.stacked([*pictures, self._bars(dark, width)], width)
+        """Figures, curves of memory, both timelines, the largest changes as bars."""
+        parts = [
+            picture.board(self, dark=dark, width=width),
+            *(view.svg(dark=dark, width=width) for view in self.views),
+            picture.bars(self.deltas[:ROWS], dark=dark, width=width),
+        ]
+        return svg.stacked(parts, width)
 
-    def _bars(self, dark: bool, width: int) -> str:
-        """A bar for each change, to the left what got quicker."""
-        ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-        rows = [one for one in self.deltas[:ROWS] if one.change]
-        most = max((abs(one.change) for one in rows), default=1)
-        middle, space = width * 0.6, width * 0.28
-        text = f"{self.names[0]} → {self.names[1]}: what changed"
-        parts = [svg.text(16, 22, text, ink, size=13, bold=True)]
-        for k, one in enumerate(rows):
-            y = 40.0 + 18 * k
-            name = f"{one.operator} ({one.layer or 'other'})"
-            parts.append(svg.text(16, y + 10, svg.clipped(name, middle - space), ink))
-            long = max(1.0, space * abs(one.change) / most)
-            quicker = one.change < 0
-            colour = palette.state("added" if quicker else "removed", dark=dark)
-            x = middle - long if quicker else middle
-            parts.append(svg.rect(x, y, long, 12, colour))
-            sign = "-" if quicker else "+"
-            label = f"{sign}{human_time(abs(one.change))}"
-            parts.append(svg.text(middle + space + 12, y + 10, label, muted))
-        high = 40.0 + 18 * max(1, len(rows)) + 10
-        parts.append(svg.line([(middle, 34), (middle, high - 8)], muted))
-        return svg.picture(width, high, parts, title=text, dark=dark)
+    # To and from the page
+
+    def _show(self) -> None:
+        """Show the sides as they are now."""
+        self.revision += 1
+        self._known.clear()
+        whole = max(self.spans)
+        devices = list(dict.fromkeys(d for side in self.sides for d in side.devices))
+        names = self._turnable()
+        with self.board.hold_sync():
+            if names != [one["name"] for one in self.board.declared]:
+                self.board.declared = [control(name) for name in names]
+            self.board.lines = [side.lines for side in self.sides]
+            self.board.state = self._state(names, devices, whole)
+        for view, side in zip(self.views, self.sides, strict=True):
+            facts = {"title": side.title, "predicted": side.predicted, "whole": whole}
+            view.compare(side.record, self.revision, **facts)
+        if self._later.thread is not None:  # a page looks
+            self._look_into()
+
+    def _turnable(self) -> list[str]:
+        a, b = (side.original for side in self.sides)
+        record = b if a is b or not self.frozen else a
+        if self._offered is None or self._offered[0] is not record:
+            self._offered = record, turnable(record, self.net)
+        return self._offered[1]
+
+    def _state(
+        self, names: list[str], devices: list[str], whole: int
+    ) -> dict[str, Any]:
+        side = self.sides[1]
+        values = side.original.conditions.knobs
+        now = {n: value_of({**values, **side.changes}, n) for n in names}
+        return {
+            "names": list(self.names),
+            "predicted": [one.predicted for one in self.sides],
+            "rows": [row.as_message() for row in self.rows],
+            "devices": devices,
+            "whole": whole,
+            "took": list(self.spans),
+            "values": {n: registry.declared[n].format(v) for n, v in now.items()},
+            "turned": {
+                n: registry.declared[n].format(v) for n, v in side.changes.items()
+            },
+            "unknown": list(side.unknown),
+            "frozen": self.frozen,
+            "program": self.program is not None,
+            "revision": self.revision,
+            "timelines": [
+                view.revision if view.record is one.record else self.revision
+                for view, one in zip(self.views, self.sides, strict=True)
+            ],
+        }
+
+    def _look_into(self) -> None:
+        self._later.put({"kind": "set", "name": "why", "revision": self.revision})
+
+    def _explain(self, message: Message) -> None:
+        """Say why the sides differ, and how operators do, once nothing changes."""
+        time.sleep(QUIET)
+        revision = message["revision"]
+        if revision != self.revision:
+            return
+        said, table = self.said, self.changes().html()
+        with self._changing:
+            if revision == self.revision:
+                self.board.why = {"revision": revision, "text": said}
+                self.operators.value = table
+
+    def _asked(self, message: Message) -> None:
+        """Do what the page asks, and answer; in the board's thread."""
+        if message.get("kind") == "hello":
+            self._look_into()
+        elif message.get("kind") == "show":
+            self.board.show = str(message["show"])
+        else:
+            self.board.tell(answered(message, lambda: self._do(message)))
+
+    def _do(self, message: Message) -> str:
+        kind = message.get("kind")
+        if kind == "set":
+            self.turn(**{str(message["name"]): str(message["text"])})
+        elif kind == "drop":
+            self.turn(**{str(message["name"]): None})
+        elif kind == "freeze":
+            self.freeze(bool(message["on"]))
+        elif kind == "table":
+            self.board.tell({"kind": "table", "html": self.table().html()})
+        elif kind in ("reset", "swap", "measure"):
+            getattr(self, kind)()
+        else:
+            raise ValueError(f"ABCompare: {kind!r} is not a message that it knows.")
+        return str(kind)
+
+    def _marked(self, place: int, op: int) -> None:
+        """An operation was marked on one side: mark the same one on the other."""
+        there = self.views[1 - place].run
+        there.feed.post(lambda: there.select(self.counterpart(place, op)))
+
+    def counterpart(self, place: int, op: int) -> int:
+        """The id that an operation of side 0 or 1 has on the other side; 0 if none."""
+        found = self.alignment
+        mine, theirs = found.before, found.after
+        here, there = found.pairs[:, 0], found.pairs[:, 1]
+        if place:
+            mine, theirs, here, there = theirs, mine, there, here
+        at = (mine.ops()["op"][here] == op).nonzero()[0]
+        return int(theirs.ops()["op"][there[at[0]]]) if len(at) else 0
 
     def _widget(self) -> Any:
         return self.box
 
     def close(self) -> None:
         """Take the views away from all pages."""
+        self._later.close()
         self._together.unlink()
-        for view in self.views:
-            view.close()
-        self.box.close()
+        for part in (self.board, *self.views, self.operators, self.box):
+            part.close()
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Put garbage collections off: a replay makes many objects, and they are kept.
+
+    One collection of a notebook's memory takes as long as a whole replay.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from minimx.core.errors import ArgumentError
 from minimx.core.events import PHASES
 from minimx_widgets import esm
 from minimx_widgets.base import View
+from minimx_widgets.code.finding import source
 from minimx_widgets.joined import busy, holding, joined
 from minimx_widgets.packing import Coder, Columns
 from minimx_widgets.pictures.engine_layout import EngineLayout, lane_order, plain
@@ -116,6 +118,21 @@ class EngineTimeline(View):
                 "kind": self._kinds.codes(news.strings, deps["kind"]),
             },
         }
+
+    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        if message.get("kind") == "source":
+            self.run.feed.post(lambda: self.tell(self.source_of(int(message["op"]))))
+        else:
+            super()._hear(widget, message, buffers)
+
+    def source_of(self, op: int) -> dict[str, Any]:
+        """The lines that define the operator of an operation, as a page wants them."""
+        ops = self.record.ops()
+        (name,) = self.record.texts(ops["name"][ops["op"] == op][:1]) or [f"#{op}"]
+        try:
+            return source(name).as_message()
+        except ArgumentError as unknown:
+            return {"kind": "source", "name": name, "error": str(unknown)}
 
     def table(self) -> Tables:
         """Busy time by lane, and the operators that took the most time."""

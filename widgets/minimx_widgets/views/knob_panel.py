@@ -19,6 +19,7 @@ from minimx.core.knobs import PRESETS, Knob, knobs
 from minimx.tools import knob_show as show
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.base import PicturedWidget
+from minimx_widgets.code.finding import source
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.tables import Table
 from minimx_widgets.units import counted
@@ -44,11 +45,14 @@ class KnobPanel(PicturedWidget):
     presets: traitlets.List[Any] = traitlets.List().tag(sync=True)
     #: Values, what differs from its default, what is pinned, the code: one message.
     state = traitlets.Dict().tag(sync=True)
+    #: Whether a knob can be tried in a comparison.
+    comparable = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(420).tag(sync=True)
     expanded = traitlets.Bool(False).tag(sync=True)
 
     # A panel that could not be made is closed all the same, by its finaliser.
     _inbox: Inbox | None = None
+    _trying: Inbox | None = None
     _unwatch: Callable[[], None] | None = None
 
     def __init__(
@@ -57,25 +61,37 @@ class KnobPanel(PicturedWidget):
         *,
         only: Sequence[str] | None = None,
         cannot: Callable[[], Mapping[str, str]] = dict,
+        compare: Callable[[str, str], str] | None = None,
         **settings: Any,
     ) -> None:
-        """cannot: asked for the knobs that cannot act on what runs now, and why."""
-        self._cannot = cannot
+        """cannot: asked for the knobs that cannot act on what runs now, and why.
+
+        compare: tries a value of a knob (name, text) in a comparison, turns nothing,
+        and returns in words what it did.
+        """
+        self._cannot, self._compare = cannot, compare
         names = only or tuple(knobs.declared)
         self._names = tuple(knobs.resolve(name) for name in names)
         wanted = [knobs.resolve(name) for name in pinned]
         self._pinned = [name for name in wanted if name in self._names]
         self._revision = 0
         inbox = Inbox(self._answer, name="minimx knobs", overtake=True)
-        self._inbox = inbox
+        trying = Inbox(self._answer, name="minimx knob tried")  # waits for steps
+        self._inbox, self._trying = inbox, trying
         super().__init__(
             declared=[describe(knobs.declared[name]) for name in self._names],
             presets=[[name, preset.meaning] for name, preset in PRESETS.items()],
             state=self._state(),
+            comparable=compare is not None,
             **settings,
         )
         self._unwatch = knobs.watch("*", self._turned)
-        self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
+        inboxes = {"compare": trying}
+        self.on_msg(
+            lambda _widget, message, _buffers: inboxes.get(
+                message.get("kind"), inbox
+            ).put(message)
+        )
 
     @property
     def changed(self) -> dict[str, tuple[Any, Any]]:
@@ -110,8 +126,9 @@ class KnobPanel(PicturedWidget):
         """Take the panel away; its worker thread ends."""
         if self._unwatch is not None:
             self._unwatch()
-        if self._inbox is not None:
-            self._inbox.close()
+        for inbox in (self._inbox, self._trying):
+            if inbox is not None:
+                inbox.close()
         super().close()
 
     def _state(self) -> dict[str, Any]:
@@ -161,6 +178,11 @@ class KnobPanel(PicturedWidget):
         if kind == "pin":
             self.pin(name)
             return f"{name} {'pinned' if name in self._pinned else 'no longer pinned'}"
+        if kind == "compare" and self._compare is not None:
+            return self._compare(name, str(message["text"]))
+        if kind == "source":
+            self.send(source(name).as_message())
+            return f"Source of {name} shown"
         if kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
             return "Table sent"

@@ -77,7 +77,7 @@ class Call:
     """
 
     __slots__ = (
-        "arena", "device", "env", "op_id", "training", "variant",
+        "arena", "device", "env", "kept", "op_id", "training", "variant",
     )  # fmt: skip
 
     def __init__(self, variant: Variant) -> None:
@@ -86,6 +86,7 @@ class Call:
         self.training = autograd.state.training
         self.arena: Arena | None = None
         self.env: list[NDArray | None] = []
+        self.kept: list[Any] = []
         self.op_id = 0
 
     def _neutral(self) -> Call:
@@ -191,6 +192,7 @@ class Variant:
         call.op_id = self.program.forward(arena, env)
         if self.prepared.wanted:
             call.env = [None if x is None else x._alias() for x in env]
+            call.kept = [None if x is None else x.chunk.keep() for x in env]
         return call, outputs
 
     def gradients(
@@ -208,6 +210,9 @@ class Variant:
         """
         assert call.arena is not None
         env = call.env.copy()
+        for place, (array, kept) in enumerate(zip(env, call.kept, strict=True)):
+            if array is not None and kept.chunk is not array.chunk:
+                env[place] = array._at(kept.chunk)
         for place, dout in zip(self._heads, douts, strict=True):
             spec = self._specs[place]
             if spec is not None and dout is not None and dout.spec is not spec:

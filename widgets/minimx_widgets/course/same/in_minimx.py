@@ -133,4 +133,4 @@ class LSTM(Program):
 
 
 PROGRAMS = {"resnet": ResNet, "lstm": LSTM}
-VERSION = mx.__version__
+VERSION = mx.__minimx_version__

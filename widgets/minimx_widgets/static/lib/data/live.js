@@ -133,6 +133,8 @@ function receive(model, data, views, message, buffers) {
     data.store.set({ op: message.op, opTime: message.t });
   } else if (message.kind === "table") {
     for (const view of views) view.frame.setTable(message.html);
+  } else if (message.kind === "source") {
+    for (const view of views) view.code?.show(message);
   } else if (message.kind === "answer") {
     for (const view of views) view.hear(message);
   }

@@ -7,6 +7,8 @@ import { aboutOperation, aboutStretch } from "./engine_text.js";
 import { Finder, Ruler, TOOL_KEYS, withPinned } from "./engine_tools.js";
 import { climb, walk } from "./engine_walk.js";
 import { explore } from "../drawing/explore.js";
+import { CodePanel } from "../page/code_panel.js";
+import { button } from "../page/dom.js";
 import { Frame, tipHead, tipRow } from "../page/frame.js";
 import { PHASES } from "../data/live.js";
 import { count, duration, percent } from "../drawing/scale.js";
@@ -27,6 +29,7 @@ const KEYS = [
   ["C", "colour by phase, by layer, by operator"],
   ["Shift+drag", "measure a stretch: busy share and top operators"],
   ...TOOL_KEYS,
+  ["O", "source of the selected operation"],
   ["Esc", "let go of the selection and of the marks"],
   ["T", "table"],
 ];
@@ -78,6 +81,16 @@ export class EngineView {
       changed: () => this.surface?.invalidate(),
     });
     this.frame.picture.append(this.finder.root);
+    this.code = new CodePanel({ model, frame: this.frame, signal });
+    this.frame.addTool(
+      button({
+        label: "",
+        icon: "code",
+        title: "Source of the selected operation (O)",
+        signal,
+        onclick: () => this.openSource(),
+      }),
+    );
     this.surface = new Surface({
       parent: this.frame.picture,
       height: this.wantedHeight(),
@@ -210,6 +223,7 @@ export class EngineView {
     else if (press === "n") this.finder.go(event.shiftKey ? -1 : 1);
     else if (press === "m") this.mark();
     else if (press === "p") this.pin();
+    else if (press === "o") this.openSource();
     else if (press === "Escape") {
       this.brushed = null;
       this.ruler.clear();
@@ -236,6 +250,12 @@ export class EngineView {
     const row = this.data.rowOf(this.data.store.op);
     const lane = row < 0 ? 0 : this.data.ops.at.lane[row];
     if (lane && !this.pinned.delete(lane)) this.pinned.add(lane);
+  }
+
+  /** Show the lines that define the operator of the selected operation. */
+  openSource() {
+    if (this.data.store.op) this.code.ask({ op: this.data.store.op });
+    else this.code.show({ name: "nothing", error: "Select an operation first: click it, or press →." });
   }
 
   /** The axis position of a row's push, start or end. */

@@ -8,6 +8,8 @@ export const SOURCES = {
     "this record is virtual (MINIMX_CLOCK). Bytes and counts are those of the real run",
   planned: "planned: computed from the graph before it runs",
   modelled: "modelled: computed by replaying what was recorded under other settings",
+  predicted:
+    "predicted: what the same policies decide for this record under other knobs; nothing ran",
 };
 
 /** What times of a record are. @param {{clock?: string}} header of a frame, or any state */

@@ -1,0 +1,1 @@
+"""From what a view shows to the lines of the running package that act on it."""
