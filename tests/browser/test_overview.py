@@ -63,6 +63,12 @@ def test_the_roof_the_rows_and_the_keys(
     assert data(page, "pointed") == names[1]
     page.keyboard.press("]")
     assert data(page, "pointed") == "everything"
+    blocks = page.get_by_role("listbox", name="Blocks")
+    blocks.focus()
+    page.keyboard.press("ArrowDown")
+    assert data(page, "pointed") == view.state["blocks"][1]["name"]
+    active = blocks.locator('[data-pointed="true"]').get_attribute("id")
+    assert active and blocks.get_attribute("aria-activedescendant") == active
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     page.keyboard.press("m")

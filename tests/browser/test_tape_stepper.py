@@ -65,6 +65,9 @@ def test_it_walks_back_step_by_step(page: Page, tape: TapeStepper, light: bool) 
     assert (data(page, "gone"), data(page, "flight")) == ("7", "0")
     press(page, "Home")
     assert data(page, "boxes") == "4"
+    steps = page.get_by_role("listbox", name="Steps")
+    active = steps.locator('[aria-selected="true"]').get_attribute("id")
+    assert active and steps.get_attribute("aria-activedescendant") == active
     assert page.evaluate("() => stage.sent") == [], "there is nobody to ask"
 
 

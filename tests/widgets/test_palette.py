@@ -30,7 +30,10 @@ def test_a_category_stands_out_from_the_paper(name: str, dark: bool) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("name", ["ink", "muted", "accent", "alert", "mark"])
+@pytest.mark.parametrize(
+    "name",
+    ["ink", "muted", "accent", "alert", "mark", "good", "caution", "planned"],
+)
 def test_words_can_be_read(name: str, dark: bool) -> None:
     paper = palette.surface("paper", dark=dark)
     assert contrast(palette.surface(name, dark=dark), paper) >= 4.5

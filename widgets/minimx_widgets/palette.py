@@ -35,11 +35,15 @@ SURFACE: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#16181d"),
     "card": ("#f6f7f9", "#20242b"),
     "ink": ("#1c2330", "#e8ebf0"),
-    "muted": ("#667182", "#9aa5b5"),
+    "muted": ("#5f6978", "#9aa5b5"),
     "line": ("#d9dee6", "#38404c"),
     "accent": ("#3367c9", "#6d9bf5"),
     "alert": ("#c0392b", "#ff8a7a"),
     "mark": ("#b0268f", "#f07fd6"),
+    # Words in the hue of a state or a phase, which fills may have paler.
+    "good": ("#17764f", "#4cc79a"),
+    "caution": ("#a84e0c", "#f39a56"),
+    "planned": ("#7645b8", "#b08cf0"),
 }
 # What kind of work a node of a graph is (minimx.core.graph.passes.families).
 FAMILY: dict[str, tuple[str, str]] = {

@@ -260,7 +260,7 @@ function confusionNodes({ classes, confusion, totals }) {
       const node = el("td", { text: times || "" });
       if (!times) return node;
       node.dataset.right = String(i === j);
-      node.style.setProperty("--share", (15 + (60 * times) / total).toFixed(0) + "%");
+      node.style.setProperty("--share", (12 + (38 * times) / total).toFixed(0) + "%");
       const how = i === j ? "recognised" : `taken for ${classes[j]}`;
       node.dataset.say = `${classes[i]} ${how}: ${times} of ${total}`;
       said.push(node);

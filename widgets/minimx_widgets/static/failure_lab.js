@@ -217,7 +217,9 @@ class FailureLab {
   map(evidence) {
     const { signal } = this;
     this.cells = evidence.cells;
-    const grid = el("div", { class: "mx-fail-map", role: "grid", "aria-label": "Finite map" });
+    const bad = evidence.cells.filter((cell) => cell.bad > 0).length;
+    const said = `Finite map: ${bad} of ${evidence.cells.length} cells are not finite`;
+    const grid = el("div", { class: "mx-fail-map", role: "img", "aria-label": said });
     grid.style.gridTemplateColumns = `92px repeat(${evidence.steps}, minmax(8px, 1fr))`;
     grid.style.gridTemplateRows = `repeat(${2 * evidence.layers.length}, 10px) auto`;
     for (const [k, name] of evidence.layers.entries()) {
@@ -228,7 +230,6 @@ class FailureLab {
     for (const [k, cell] of evidence.cells.entries()) {
       const node = el("i", {
         class: `mx-fail-cell mx-fail-${cell.phase}`,
-        role: "gridcell",
         signal,
         data: { cell: String(k), bad: String(cell.bad > 0) },
         onpointerenter: () => this.point(k),

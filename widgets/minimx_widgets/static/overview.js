@@ -1,6 +1,6 @@
 // Where time and memory of a run went, and how near to the roof its operators came.
 
-import { button, el } from "./lib/page/dom.js";
+import { button, el, lookAt } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { dots, nearest, rateWords, roofline } from "./lib/drawing/roofline.js";
 import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
@@ -264,8 +264,8 @@ class Overview {
         el("small", { text: each.bound }),
       );
     });
-    const list = el("div", { class: "mx-over-list", role: "listbox", "aria-label": "Operators" }, ...rows);
-    return this.part("operators", ["Operators", "share of busy time, of the roof, bound by"], list);
+    const said = ["Operators", "share of busy time, of the roof, bound by"];
+    return this.part("operators", said, listbox("Operators", rows));
   }
 
   blocks() {
@@ -285,9 +285,8 @@ class Overview {
         el("small", { text: each.parameters ? bytes(each.parameters) : "" }),
       );
     });
-    const list = el("div", { class: "mx-over-list", role: "listbox", "aria-label": "Blocks" }, ...rows);
     const said = ["Blocks", "share of busy time, bytes of parameters"];
-    return this.part("blocks", said, names(PHASES), list);
+    return this.part("blocks", said, names(PHASES), listbox("Blocks", rows));
   }
 
   memory() {
@@ -318,6 +317,8 @@ class Overview {
     for (const node of this.board.querySelectorAll("[data-index]"))
       node.dataset.pointed = String(node.dataset.kind === kind && node.dataset.index === String(index));
     this.frame.root.dataset.pointed = one ? one.name : "";
+    for (const list of this.board.querySelectorAll(".mx-over-list"))
+      lookAt(list, list.querySelector('[data-pointed="true"]'));
     if (!one || !tip) return this.frame.hideTip();
     const node = this.board.querySelector('.mx-over-row[data-pointed="true"]');
     this.frame.showTip(node.offsetWidth / 2, node.offsetHeight, this.words(kind, one), node);
@@ -376,7 +377,8 @@ class Overview {
     const [kind, index] = this.at;
     const { state } = this;
     const press = event.key.toLowerCase();
-    const steps = { arrowdown: ["operators", 1], arrowup: ["operators", -1] };
+    const list = event.target.closest(".mx-over-blocks") ? "blocks" : "operators";
+    const steps = { arrowdown: [list, 1], arrowup: [list, -1] };
     const step = { ...steps, "]": ["blocks", 1], "[": ["blocks", -1] }[press];
     if (step) {
       const from = kind === step[0] ? index : -1;
@@ -392,6 +394,12 @@ class Overview {
     else return false;
     return true;
   }
+}
+
+/** Rows of which one is pointed at. @param {string} name @param {HTMLElement[]} rows */
+function listbox(name, rows) {
+  const role = rows.length ? "listbox" : "group"; // a listbox without options is none
+  return el("div", { class: "mx-over-list", role, tabindex: "0", "aria-label": name }, ...rows);
 }
 
 /** Coloured names in a row, each with what it amounts to. @param {string[][]} entries */

@@ -1,6 +1,6 @@
 // A graph before and after each pass, one decision after the other, with its source.
 
-import { button, el } from "./lib/page/dom.js";
+import { button, el, lookAt } from "./lib/page/dom.js";
 import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { Frame, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
@@ -52,7 +52,7 @@ class PassDiff {
     this.trials = new Trials({ model, frame: this.frame, signal });
     this.strip = el("div", { class: "mx-passes", role: "tablist", "aria-label": "Passes" });
     this.stage = el("div", { class: "mx-stage" });
-    this.list = el("div", { class: "mx-changes", role: "listbox", "aria-label": "Decisions" });
+    this.list = el("div", { class: "mx-changes", tabindex: "0", "aria-label": "Decisions" });
     this.source = el("div", { class: "mx-source" });
     this.side = el("div", { class: "mx-side" }, this.list, this.source);
     this.side.style.height = `${model.get("height")}px`;
@@ -180,6 +180,7 @@ class PassDiff {
         ? "This pass follows rules and weighs nothing: no decision to tell. Its source is below."
         : "This pass decided nothing here. Its source is below.",
     });
+    this.list.setAttribute("role", rows.length ? "listbox" : "group"); // or words only
     this.list.replaceChildren(...(rows.length ? rows : [none]));
   }
 
@@ -208,7 +209,9 @@ class PassDiff {
   /** Mark the decision that is looked at, and bring its nodes into sight. */
   showStep(move) {
     const { part, step } = this;
-    for (const row of this.list.children) {
+    const rows = [...this.list.querySelectorAll(".mx-change")];
+    lookAt(this.list, rows[step ?? -1]);
+    for (const row of rows) {
       const on = row.dataset.change === String(step);
       row.setAttribute("aria-selected", String(on));
       if (on && move) row.scrollIntoView({ block: "nearest" });

@@ -1,7 +1,7 @@
 // A tape as it was recorded and the walk back along it, one step at a time.
 
 import { CAMERA_KEYS } from "./lib/graph/camera.js";
-import { button, el } from "./lib/page/dom.js";
+import { button, el, lookAt } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
 import { plannedView } from "./lib/page/state_view.js";
@@ -55,7 +55,12 @@ class TapeStepper {
     this.strip = el("div", { class: "mx-passes", role: "tablist", "aria-label": "Tapes" });
     this.words = el("div", { class: "mx-why-line", "aria-live": "polite" });
     this.stage = el("div", { class: "mx-stage" });
-    this.list = el("div", { class: "mx-changes", role: "listbox", "aria-label": "Steps" });
+    this.list = el("div", {
+      class: "mx-changes",
+      role: "listbox",
+      tabindex: "0",
+      "aria-label": "Steps",
+    });
     const side = el("div", { class: "mx-side" }, this.list);
     side.style.height = `${model.get("height")}px`;
     const split = el("div", { class: "mx-beside" }, this.stage, side);
@@ -201,6 +206,7 @@ class TapeStepper {
       row.setAttribute("aria-selected", String(on));
       if (on) this.list.scrollTop = row.offsetTop - this.list.offsetTop - 60;
     }
+    lookAt(this.list, this.list.children[this.step]);
     this.words.textContent = this.steps[this.step].words;
     this.repaint();
     this.tell();

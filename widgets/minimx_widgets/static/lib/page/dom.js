@@ -82,6 +82,17 @@ export function button({ label, title, icon: name, signal, onclick, kind = "plai
 }
 
 /**
+ * Say which option of a listbox is looked at, to whoever reaches it by keyboard.
+ * @param {HTMLElement} list @param {HTMLElement | null | undefined} option
+ */
+export function lookAt(list, option) {
+  if (option) {
+    option.id ||= `mx-${Math.random().toString(36).slice(2)}`;
+    list.setAttribute("aria-activedescendant", option.id);
+  } else list.removeAttribute("aria-activedescendant");
+}
+
+/**
  * A row of choices of which one is pressed.
  * @param {{label: string, choices: string[], value: string, signal: AbortSignal,
  *   onchange: (value: string) => void}} options
