@@ -155,7 +155,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.knobs import run
 
         return run(options)
-    if options.command in ("run", "port") or getattr(options, "files", None):
+    about_programs = options.command == "doctor" and options.files
+    if options.command in ("run", "port") or about_programs:
         return _of_old_programs(options)
     if options.command == "doctor":
         from minimx.commands.cli.doctor import run as examine

@@ -91,7 +91,7 @@ class Chunk(Var):
 
     def preserve(self) -> None:
         """Move what was kept to a chunk of its own, if it is still wanted."""
-        kept, self.kept = (held := self.kept) and held(), None
+        kept, self.kept = self.kept and self.kept(), None
         if kept is not None:
             kept.chunk = self._copied()
 

@@ -154,8 +154,14 @@ def _saved(
 
 
 def saved(value: Value, position: int) -> tuple[Value, int, Any]:
-    """What a node keeps of an array: it, its position, and its numbers of now."""
-    return value, position, value.chunk.keep()
+    """What a node keeps of an array: it, its position, and what keeps its numbers.
+
+    Those of results of the tape are kept. Variables and data (None) are read as they
+    are when backward comes, as in MXNet.
+    """
+    entry = value._entry
+    result = position < 0 or (entry is not None and not isinstance(entry[0], Leaf))
+    return value, position, value.chunk.keep() if result else None
 
 
 def mark_variables(

@@ -325,9 +325,7 @@ def _div(a: Any, b: Any) -> Any:
         cut = whole + ((a % safe != 0) & ((a < 0) != (safe < 0)))
         return select(b == 0, 0, cut)
 
-    if isinstance(a, types.Float):
-        return lambda a, b: a / b
-    return of_integers
+    return (lambda a, b: a / b) if isinstance(a, types.Float) else of_integers
 
 
 @overload(mod, jit_options=_OPTIONS, strict=False)

@@ -31,16 +31,20 @@ def has_gradient(sample: Sample) -> bool:
 
 
 def gradients(sample: Sample, dtype: str, disturb: bool) -> list[bytes]:
-    """Gradients of a call; in between all its arrays are overwritten, or not."""
+    """Gradients of a call of results; in between they are overwritten, or not."""
     op, arrays = op_of(sample), arrays_on(cpu(), sample, dtype)
-    marked = [a for a, want in zip(arrays, sample.wants(), strict=True) if want]
+    wants = sample.wants()
+    marked = [a for a, want in zip(arrays, wants, strict=True) if want]
     for array in marked:
         array.attach_grad()
     with autograd.record(train_mode=True):
-        outs = invoke(op, arrays, None, cpu(), NDArray)
+        pairs = zip(arrays, wants, strict=True)
+        ins = [mx.nd.identity(a) if want else a for a, want in pairs]
+        outs = invoke(op, ins, None, cpu(), NDArray)
     outs = outs if isinstance(outs, list) else [outs]
     if disturb:
-        for array in (*outs, *arrays):
+        results = [a for a, want in zip(ins, wants, strict=True) if want]
+        for array in (*outs, *results):
             array[... if array.ndim == 0 else slice(None)] = 3
     autograd.backward([o for o in outs if np.dtype(o.dtype).kind == "f"])
     return [array.grad.asnumpy().tobytes() for array in marked]
@@ -50,6 +54,21 @@ def gradients(sample: Sample, dtype: str, disturb: bool) -> list[bytes]:
 def test_every_gradient_reads_what_was_saved(sample: Sample) -> None:
     dtype = "float32" if "float32" in sample.dtypes else sample.dtypes[0]
     assert gradients(sample, dtype, True) == gradients(sample, dtype, False)
+
+
+def test_variables_and_data_are_read_as_they_are_when_backward_comes() -> None:
+    """As in MXNet 1.9.1, where a weight may be updated before the next backward."""
+    x, scale = mx.nd.array([1.0, 2]), mx.nd.array([3.0, 4])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * x
+        z = x * scale
+    x[:] = 100
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [200, 200]
+    scale[:] = 7
+    z.backward()
+    assert x.grad.asnumpy().tolist() == [7, 7]
 
 
 def zero(y: Any) -> None:
@@ -104,7 +123,7 @@ def test_every_way_of_writing(write: Callable[[Any], None], engine: str) -> None
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_a_hybridized_call_keeps_what_goes_in_and_out(static: bool) -> None:
+def test_a_hybridized_call_keeps_results_that_go_in_and_out(static: bool) -> None:
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(4, activation="tanh"))
     net.add(mx.gluon.nn.Dense(3, activation="sigmoid"))
@@ -113,13 +132,13 @@ def test_a_hybridized_call_keeps_what_goes_in_and_out(static: bool) -> None:
 
     def step(disturb: bool) -> list[Any]:
         x = mx.nd.array([[0.1, 0.2]])
+        x.attach_grad()
         with mx.autograd.record():
-            y = net(x)
+            before = x * 2
+            y = net(before)
         if disturb:
             y[:] = 0
-            x[:] = 7
-            for parameter in net.collect_params().values():
-                parameter.set_data(parameter.data() * 2)
+            before[:] = 7
         y.backward()
         return [p.grad().asnumpy() for p in net.collect_params().values()]
 
@@ -155,9 +174,11 @@ def test_what_sparse_arrays_store() -> None:
     w.attach_grad()
     with mx.autograd.record():
         y = mx.nd.sparse.dot(matrix, w)
+    kept = matrix.chunk.keep()
     mx.nd.array([[5, 5], [5, 5]]).tostype("csr").copyto(matrix)
-    y.backward()
-    np.testing.assert_array_equal(w.grad.asnumpy(), [[1], [2]])
+    assert matrix._at(kept.chunk).asnumpy().tolist() == [[1, 0], [0, 2]]
+    y.backward()  # which reads data as it is now
+    np.testing.assert_array_equal(w.grad.asnumpy(), [[10], [10]])
 
 
 def test_gradients_of_gradients() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from minimx.core import autograd, rng
 from minimx.core.arrays.array import NDArray
 from minimx.core.arrays.chunk import Chunk
+from minimx.core.autograd.tape import saved
 from minimx.core.device import Device
 from minimx.core.events import Owner, owner
 from minimx.core.graph.memory.arena import Arena
@@ -192,7 +193,8 @@ class Variant:
         call.op_id = self.program.forward(arena, env)
         if self.prepared.wanted:
             call.env = [None if x is None else x._alias() for x in env]
-            call.kept = [None if x is None else x.chunk.keep() for x in env]
+            given = [(i, x) for i, x in enumerate(env) if x is not None]
+            call.kept = [(i, saved(x, self._inputs - 1 - i)) for i, x in given]
         return call, outputs
 
     def gradients(
@@ -210,8 +212,8 @@ class Variant:
         """
         assert call.arena is not None
         env = call.env.copy()
-        for place, (array, kept) in enumerate(zip(env, call.kept, strict=True)):
-            if array is not None and kept.chunk is not array.chunk:
+        for place, (array, _, kept) in call.kept:
+            if kept is not None and kept.chunk is not array.chunk:
                 env[place] = array._at(kept.chunk)
         for place, dout in zip(self._heads, douts, strict=True):
             spec = self._specs[place]

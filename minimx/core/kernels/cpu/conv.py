@@ -342,9 +342,7 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
     if algorithm.way is not None:
         return _elsewhere("weight_gradient", algorithm, at, weight_gradient)
-    if low is None:
-        return direct
-    return cut if low.cut else lowered
+    return direct if low is None else cut if low.cut else lowered
 
 
 def _elsewhere(
