@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -146,6 +147,28 @@ def test_a_hybridized_call_keeps_results_that_go_in_and_out(static: bool) -> Non
     expected = step(disturb=False)
     for found, wanted in zip(step(disturb=True), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_what_keeps_numbers_is_part_of_no_cycle(hybridized: bool) -> None:
+    """Memory comes back as the last name goes, not when garbage is collected."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="tanh"))
+    net.add(mx.gluon.nn.Dense(3, activation="sigmoid"))
+    net.initialize()
+    net.hybridize(hybridized)
+    net(mx.nd.ones((1, 2)))
+    gc.collect()
+    gc.disable()
+    try:
+        with mx.autograd.record():
+            y = net(mx.nd.ones((1, 2)))
+        y.wait_to_read()
+        gone = weakref.ref(y)
+        del y
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_a_function_of_a_users_own() -> None:

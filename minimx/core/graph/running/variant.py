@@ -194,7 +194,8 @@ class Variant:
         if self.prepared.wanted:
             call.env = [None if x is None else x._alias() for x in env]
             given = [(i, x) for i, x in enumerate(env) if x is not None]
-            call.kept = [(i, saved(x, self._inputs - 1 - i)) for i, x in given]
+            # Not the arrays themselves: outputs know the node that will hold this call.
+            call.kept = [(i, saved(x, self._inputs - 1 - i)[2]) for i, x in given]
         return call, outputs
 
     def gradients(
@@ -211,10 +212,10 @@ class Variant:
         backward will be run once more, so that a copy of the arena is used.
         """
         assert call.arena is not None
-        env = call.env.copy()
-        for place, (array, _, kept) in call.kept:
-            if kept is not None and kept.chunk is not array.chunk:
-                env[place] = array._at(kept.chunk)
+        env: list[Any] = call.env.copy()
+        for place, kept in call.kept:
+            if kept is not None and kept.chunk is not env[place].chunk:
+                env[place] = env[place]._at(kept.chunk)
         for place, dout in zip(self._heads, douts, strict=True):
             spec = self._specs[place]
             if spec is not None and dout is not None and dout.spec is not spec:
