@@ -202,10 +202,9 @@ class Segment:
                     args.append(generator)
             kernel(*args)
         except Exception as reason:
-            error = explained(step.node.op, reason)
             if len(self.steps) > 1:
-                error.add_note(f"in {step.name}, node {step.node.name!r} of a graph")
-            raise error  # noqa: B904 (it has its cause)
+                reason.add_note(f"in {step.name}, node {step.node.name!r} of a graph")
+            raise explained(step.node.op, reason)  # noqa: B904 (it has its cause)
 
 
 class Launcher:

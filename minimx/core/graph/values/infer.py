@@ -182,12 +182,13 @@ def _ask(found: Inference, node: Node) -> bool:
             news |= _deduced(found, op, node, outs)
             specs = [found.spec(entry) for entry in node.inputs]
         return _forward(found, op, node, outs, specs) or news
-    except Exception as raw:
-        reason, where = explained(op, raw), f"{node.name}: "
-        lesson = isinstance(reason, (ShapeError, DTypeError))
-        if not lesson or str(reason).startswith(where):
-            raise reason  # noqa: B904 (it has its cause)
+    except (ShapeError, DTypeError) as reason:
+        where = f"{node.name}: "
+        if str(reason).startswith(where):
+            raise
         raise type(reason)(where + str(reason)) from None
+    except Exception as reason:
+        raise explained(op, reason)  # noqa: B904 (it has its cause)
 
 
 def _forward(
