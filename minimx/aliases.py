@@ -175,9 +175,13 @@ class Finder:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, imported if need be."""
-        module = import_module(f"minimx.{_true_name(spec.name[7:])}")
+        module = import_module(self._meant(spec.name))
         spec.loader_state = module.__spec__
         return module
+
+    def _meant(self, fullname: str) -> str:
+        """The name of the module of ours that an import asks for."""
+        return f"minimx.{_true_name(fullname[7:])}"
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is run again; the module keeps the spec under its own name."""

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from minimx.aliases import Finder
+
 __all__ = ["as_mxnet"]
 
 
-class _Finder:
+class _Finder(Finder):
     """Lets `import mxnet.<name>` give `minimx.<name>`."""
 
     def find_spec(
@@ -38,17 +39,8 @@ class _Finder:
         loader: Any = self  # by its methods; importlib.abc is slow to import
         return ModuleSpec(fullname, loader)
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module of ours, imported if need be."""
-        module = import_module(spec.name.replace("mxnet", "minimx", 1))
-        spec.loader_state = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Nothing is run again; the module keeps the spec under its own name."""
-        alias = module.__spec__
-        assert alias is not None
-        module.__spec__ = alias.loader_state
+    def _meant(self, fullname: str) -> str:
+        return fullname.replace("mxnet", "minimx", 1)
 
 
 def as_mxnet() -> None:

@@ -9,8 +9,6 @@ once more afterwards, and whether the function that obeys the knob was called.
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
 import io
 import json
 import sys
@@ -27,21 +25,6 @@ def note(frame: FrameType, event: str, _: Any) -> None:
     """Remember which functions are called, in any thread."""
     if event == "call":
         CALLED.add(frame.f_code)
-
-
-def resolve(dotted: str) -> Any:
-    """The function or method that a dotted name means, without its decorators."""
-    parts = dotted.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:count]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[count:]:
-            found = inspect.getattr_static(found, part)
-        found = getattr(found, "__func__", getattr(found, "fget", found))
-        return inspect.unwrap(found)
-    raise ModuleNotFoundError(dotted)
 
 
 def printed(program: str) -> str:
@@ -72,7 +55,7 @@ def run(name: str) -> dict[str, Any]:
         "name": name,
         "printed": found,
         "turned_back": printed(replace(example, expect=first).program(name)),
-        "acted": resolve(example.acts_in).__code__ in CALLED,
+        "acted": examples.function_of(example.acts_in).__code__ in CALLED,
     }
 
 

@@ -19,10 +19,9 @@ import pytest
 from minimx.core.knobs import knobs
 from minimx.fast.onednn import library as dnnl
 from minimx.tools import knob_examples as examples
-from minimx.tools.knob_examples import Example, Needs
+from minimx.tools.knob_examples import Example, Needs, function_of
 from minimx.tools.knob_page import NOTEBOOKS, markdown, notebooks
 from tests.core.knobs import made_up
-from tests.tools.examples_run import resolve
 
 ROOT = Path(__file__).parents[2]
 NEEDS = {"", *Needs}
@@ -109,7 +108,7 @@ def test_an_example_shows_a_difference_in_five_lines(name: str) -> None:
 def test_the_function_that_acts_reads_the_knob(name: str) -> None:
     """By its name, or by a word that stands in one file with its name."""
     example = example_of(name)
-    source = inspect.getsource(resolve(example.acts_in))
+    source = inspect.getsource(function_of(example.acts_in))
     word = example.reads or name
     assert re.search(rf"(?<![a-zA-Z]){word}\b", source), (example.acts_in, word)
     if example.reads and not name.endswith(word):

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
 
+from minimx.core.errors import MXNetError
 from minimx.core.record import Record
 from minimx_widgets import esm, palette
 from minimx_widgets.flow import Flow
@@ -68,6 +69,29 @@ class PicturedWidget(Pictured, anywidget.AnyWidget):
     """A widget of this kind, in the style of all."""
 
     _css = STYLE
+
+
+class AnsweringWidget(PicturedWidget):
+    """One whose page asks for something to be done, and is answered at once."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.on_msg(self._hear)
+
+    def _do(self, message: Mapping[str, Any]) -> str:
+        """Do what the page asks; the text of the answer. What it raises is refused."""
+        raise NotImplementedError
+
+    def _hear(self, _widget: Any, message: Mapping[str, Any], _buffers: Any) -> None:
+        if message.get("kind") == "table":
+            self.send({"kind": "table", "html": self.table().html()})
+            return
+        answer: dict[str, Any] = {"kind": "answer", "ok": True, "text": ""}
+        try:
+            answer["text"] = self._do(message)
+        except (MXNetError, ValueError, TypeError, KeyError) as refused:
+            answer |= {"ok": False, "text": str(refused)}
+        self.send(answer)
 
 
 class View(PicturedWidget):

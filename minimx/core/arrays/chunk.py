@@ -33,7 +33,7 @@ before_rebuild(lambda: engine.wait_all())
 class Kept:
     """The numbers of a chunk as they were at one moment.
 
-    chunk: where they are now: the same chunk, until somebody else writes to it.
+    chunk: where they are now: the same chunk, until another operation writes to it.
     """
 
     __slots__ = ("__weakref__", "chunk")

@@ -14,17 +14,19 @@ the other examples, and compares what is printed.
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from minimx.core.knobs.example import Example
 
-__all__ = ["TABLES", "Example", "Needs", "of"]
+__all__ = ["TABLES", "Example", "Needs", "function_of", "of"]
 
 #: The files of this package, named like those of the declarations.
 TABLES = (
@@ -60,6 +62,24 @@ class Needs(StrEnum):
 def of(name: str) -> Example | None:
     """The example of a knob, by the name under which it is declared."""
     return _all().get(name)
+
+
+def function_of(dotted: str) -> Any:
+    """The function or method that `acts_in` names, without its decorators.
+
+    Raises ModuleNotFoundError where there is no module of that name.
+    """
+    parts = dotted.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            found: Any = import_module(".".join(parts[:count]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[count:]:
+            found = inspect.getattr_static(found, part)
+        found = getattr(found, "__func__", getattr(found, "fget", found))
+        return inspect.unwrap(found)
+    raise ModuleNotFoundError(dotted)
 
 
 @cache

@@ -90,6 +90,17 @@ def _gaussian(trainer):
 
 
 S = {"prediction_length": 5, "context_length": 10}
+VECTOR = S | {
+    "target_dim": 6,
+    "num_cells": 4,
+    "num_layers": 1,
+    "dropout_rate": 0.0,
+    "freq": "D",
+    "batch_size": 4,
+    "pick_incomplete": True,
+    "use_marginal_transformation": False,
+    "rank": 2,
+}
 #: Those that forecast all series together.
 JOINT = ("lstnet", "deepvar", "gpvar")
 for name, make in {
@@ -215,31 +226,13 @@ for name, make in {
     "deepvar": _estimator(
         "gluonts.mx",
         "DeepVAREstimator",
-        target_dim=6,
-        num_cells=4,
-        num_layers=1,
-        dropout_rate=0.0,
-        freq="D",
-        batch_size=4,
-        pick_incomplete=True,
-        use_marginal_transformation=False,
-        rank=2,
-        **S,
+        **VECTOR,
     ),
     "gpvar": _estimator(
         "gluonts.mx",
         "GPVAREstimator",
-        target_dim=6,
-        num_cells=4,
-        num_layers=1,
-        dropout_rate=0.0,
-        freq="D",
-        batch_size=4,
-        pick_incomplete=True,
-        use_marginal_transformation=False,
-        rank=2,
         target_dim_sample=3,
-        **S,
+        **VECTOR,
     ),
     "gp": _estimator(
         "gluonts.mx",

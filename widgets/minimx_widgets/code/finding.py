@@ -11,7 +11,6 @@ else is found in the text itself, where a name stands as a literal.
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 import re
 import sys
@@ -24,6 +23,7 @@ import minimx
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.ops.registry import ALIASES, REGISTRY
+from minimx.tools.knob_examples import function_of
 from minimx_widgets.code.pieces import Code, Piece
 
 ROOT = Path(minimx.__file__).parent
@@ -63,7 +63,7 @@ def _knob(name: str) -> list[Piece]:
     if example is not None:
         why = f"{example.acts_in} obeys it"
         words = {*names, example.reads or declared.name}
-        found.append(_of_object(_resolved(example.acts_in), why, words))
+        found.append(_of_object(function_of(example.acts_in), why, words))
     readers, declarations = [], []
     for path, tree in _naming(names):
         for scope, lines in _literals(tree, names):
@@ -235,21 +235,6 @@ def _of_object(found: Any, why: str, words: set[str]) -> Piece:
     path = Path(inspect.getfile(found))
     text = "".join(lines).rstrip()
     return Piece(_place(path), first, text, tuple(marks or [first]), why)
-
-
-def _resolved(dotted: str) -> Any:
-    """The function or method that a dotted name means, without its decorators."""
-    parts = dotted.split(".")
-    for count in range(len(parts) - 1, 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:count]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[count:]:
-            found = inspect.getattr_static(found, part)
-        found = getattr(found, "__func__", getattr(found, "fget", found))
-        return inspect.unwrap(found)
-    raise ArgumentError(f"source: there is no module of {dotted}.")
 
 
 def _place(path: Path) -> str:

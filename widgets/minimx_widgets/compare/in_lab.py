@@ -110,7 +110,7 @@ class ReplayPanel(ipywidgets.VBox):  # type: ignore[misc]
         super().__init__([view.box])
 
     def close(self) -> None:
-        """Take the comparison away; it is called once more when nobody needs it."""
+        """Take the comparison away; the box calls it once more as it is deleted."""
         view, self.view = self.view, None
         if view is not None:
             view.close()

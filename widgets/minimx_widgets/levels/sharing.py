@@ -1,7 +1,7 @@
 """Arrays that come one after the other, and the blocks of memory that hold them.
 
 An `Item` is in use from one moment to another. `Sharing` is the game of giving each a
-block: one that nobody uses meanwhile, or a new one. `pools.py` makes it the pool's, in
+block: one that is free meanwhile, or a new one. `pools.py` makes it the pool's, in
 which blocks keep their size; `planners.py` the memory planner's, in which they grow.
 """
 

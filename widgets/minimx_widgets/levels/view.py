@@ -12,17 +12,17 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from minimx.core.errors import ArgumentError, MXNetError
+from minimx.core.errors import ArgumentError
 from minimx.core.events import CATEGORIES
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, PicturedWidget
+from minimx_widgets.base import STYLE, AnsweringWidget
 from minimx_widgets.levels.game import Cost, Game
 from minimx_widgets.levels.play import Play
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted
 
 
-class LevelView(PicturedWidget):
+class LevelView(AnsweringWidget):
     """The base of the kinds of levels, each with its `levels`.
 
     what: the number of a level, from 1, or a game of one's own. `choose(key)` answers
@@ -48,7 +48,6 @@ class LevelView(PicturedWidget):
         self._begin(what)
         super().__init__(**settings)
         self.refresh()
-        self.on_msg(self._hear)
 
     @classmethod
     def level(cls, number: int) -> LevelView:
@@ -224,17 +223,6 @@ class LevelView(PicturedWidget):
             return f"{said}: nothing costs less."
         goal = "can be reached" if play.exact else "is the bound"
         return f"{said}; {game.says(play.target)} {goal}."
-
-    def _hear(self, _widget: Any, message: Mapping[str, Any], _buffers: Any) -> None:
-        if message.get("kind") == "table":
-            self.send({"kind": "table", "html": self.table().html()})
-            return
-        answer: dict[str, Any] = {"kind": "answer", "ok": True, "text": ""}
-        try:
-            answer["text"] = self._do(message)
-        except (MXNetError, ValueError, TypeError, KeyError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
-        self.send(answer)
 
     def _do(self, message: Mapping[str, Any]) -> str:
         """Do what the page asks."""

@@ -14,10 +14,10 @@ from typing import Any
 
 import traitlets
 
-from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
+from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.record import Record
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, PicturedWidget
+from minimx_widgets.base import STYLE, AnsweringWidget
 from minimx_widgets.scheduler import lines, stepping
 from minimx_widgets.scheduler.levels import LEVELS, Level
 from minimx_widgets.scheduler.lines import Line
@@ -39,7 +39,7 @@ class Named:
     line: Line
 
 
-class SchedulerStepper(PicturedWidget):
+class SchedulerStepper(AnsweringWidget):
     """The engine's scheduler, one move at a time.
 
         SchedulerStepper(
@@ -80,7 +80,6 @@ class SchedulerStepper(PicturedWidget):
         self._begin(workers)
         super().__init__(**settings)
         self.refresh()
-        self.on_msg(self._hear)
 
     @classmethod
     def level(cls, number: int) -> SchedulerStepper:
@@ -281,17 +280,6 @@ class SchedulerStepper(PicturedWidget):
             for number, state in enumerate(stepper.states)
             if state in waiting
         }
-
-    def _hear(self, _widget: Any, message: Mapping[str, Any], _buffers: Any) -> None:
-        if message.get("kind") == "table":
-            self.send({"kind": "table", "html": self.table().html()})
-            return
-        answer: dict[str, Any] = {"kind": "answer", "ok": True, "text": ""}
-        try:
-            answer["text"] = self._do(message)
-        except (MXNetError, ValueError, TypeError, KeyError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
-        self.send(answer)
 
     def _do(self, message: Mapping[str, Any]) -> str:
         """Do what the page asks, at the moment that it shows."""

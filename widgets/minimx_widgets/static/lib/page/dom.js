@@ -82,7 +82,7 @@ export function button({ label, title, icon: name, signal, onclick, kind = "plai
 }
 
 /**
- * Say which option of a listbox is looked at, to whoever reaches it by keyboard.
+ * Mark the active option of a listbox, for keyboards and screen readers.
  * @param {HTMLElement} list @param {HTMLElement | null | undefined} option
  */
 export function lookAt(list, option) {
