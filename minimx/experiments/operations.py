@@ -72,7 +72,8 @@ class Operations:
     `EVERYTHING`. before: the positions of those that have to be over. inside: the
     position of the joined operation of which it was a part, -1 if of none. copies: by
     position. pushed, start, end: as recorded, from the first push. lost: rows that the
-    record knew and has no more. guessed: whether waits are concluded from pauses.
+    record knew and has no more. outside: how many waited for what was pushed before the
+    record began. guessed: whether waits are concluded from pauses.
     """
 
     record: Record
@@ -96,6 +97,7 @@ class Operations:
     end: Array
     overheads: Overheads
     lost: int
+    outside: int
     guessed: bool
 
     def __len__(self) -> int:
@@ -163,7 +165,8 @@ def _read(record: Record) -> Operations:
         ns[row] = min(ns[row], took)
     before, lost = _before(record, place, len(ops))
     virtual = record.conditions.clock == "virtual"
-    overheads = _overheads(ops, inside, texts["worker"], before, virtual)
+    at_once, late = _unhindered(ops, inside, before)
+    overheads = _overheads(ops, inside, texts["worker"], at_once, virtual)
     gap, waits, guessed = _pauses(record, ops, inside, texts["worker"], overheads)
     return Operations(
         record=record,
@@ -183,6 +186,7 @@ def _read(record: Record) -> Operations:
         end=end,
         overheads=overheads,
         lost=lost + sum(record.dropped[table] for table in ("ops", "deps", "mem")),
+        outside=int(np.count_nonzero(late)),
         guessed=guessed,
     )
 
@@ -280,30 +284,42 @@ def _copies(
     return found, took
 
 
+def _unhindered(
+    ops: Array, inside: Sequence[int], before: Sequence[tuple[int, ...]]
+) -> tuple[Array, Array]:
+    """Which operations were ready at their push, and which had to wait all the same.
+
+    The second had nothing of the record in their way, and were ready only after Python
+    had gone on to its next push: they waited for what was pushed before the record.
+    """
+    places = np.arange(len(ops))
+    whole = np.asarray(inside, np.int64)
+    own = whole < 0
+    ends = ops["t_end"][np.where(own, places, whole)]  # of parts: that of the whole
+    last = np.array([max(ends[[*each]], default=0) for each in before], np.int64)
+    alone = own & ~np.isin(places, inside)  # joined: their parts wait
+    free = alone & (last <= ops["t_push"])
+    after = np.append(ops["t_push"][1:], ops["t_ready"][-1:]) + SHORTEST_WAIT
+    late = free & (ops["t_ready"] > after)
+    return free & ~late, late
+
+
 def _overheads(
     ops: Array,
     inside: Sequence[int],
     workers: Sequence[str],
-    before: Sequence[tuple[int, ...]],
+    at_once: Array,
     virtual: bool,
 ) -> Overheads:
     """What the engine took, by the medians of a record.
 
     A push is the time to the queues of vars, for operations that nothing was in the way
-    of.
+    of: `at_once`.
     """
     if not len(ops):
         return Overheads()
     own = np.asarray(inside) < 0
     whole = np.where(own, np.arange(len(ops)), inside)
-    ends = ops["t_end"][whole].tolist()  # a part is over with all of its operation
-    alone = own & ~np.isin(np.arange(len(ops)), inside)  # joined: their parts wait
-    at_once = [
-        each and not any(ends[b] > pushed for b in earlier)
-        for each, pushed, earlier in zip(
-            alone.tolist(), ops["t_push"].tolist(), before, strict=True
-        )
-    ]
     push = _median((ops["t_ready"] - ops["t_push"])[at_once].tolist())
     if virtual:
         return Overheads(push)

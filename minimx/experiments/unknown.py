@@ -45,6 +45,12 @@ def _of_record(operations: Operations) -> Iterator[str]:
             "missing from all figures, and operations wait for too few others. Record "
             "with a larger capacity."
         )
+    if operations.outside:
+        yield (
+            "operations waited for others that were pushed before the record began "
+            f"({operations.outside:,} of them); a replay starts them at once. Call "
+            "mx.nd.waitall() before a record."
+        )
     if idle := _sum_of(record, "cached"):
         yield (
             f"pools held {idle:,} idle bytes when the record started; a replay begins "

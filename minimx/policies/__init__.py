@@ -18,11 +18,11 @@
     mx.amp.register_scaler        scale(scale, good, overflow)  LossScaler(policy=…)
 
 A policy only decides; pool, engine, planner, store and scaler do what they always do.
-If it breaks a rule later, in the running system, the built-in takes over at that step,
-a `PolicyWarning` says so, and the knob goes back. Only a loop without an end is not
-stopped there: checks have a time limit, the running system has none.
+If it breaks a rule later, in the running system, or has no answer after five seconds,
+the built-in takes over at that step, a `PolicyWarning` says so, and the knob goes back.
 
-Reading order: `asking.py` (a question, its time limit), `kinds.py`, then one of
+Reading order: `asking.py` (a question, its time limit), `watching.py` (the limit in the
+running system), `kinds.py`, then one of
 `pools.py`, `schedulers.py`, `planners.py`, `trees.py`, `scalers.py`; `registry.py`,
 `scoring.py`, `export.py`, `leaderboard.py`. Traces are made of what `networks.py`
 draws.

@@ -40,7 +40,7 @@ class Broken(Exception):
         self.step = step
 
 
-class _Overrun(BaseException):
+class Overrun(BaseException):
     """Raised inside a policy whose time is over; no `except Exception` stops it."""
 
 
@@ -142,7 +142,7 @@ class _Limited(threading.Thread):
         """A question begins."""
         self.question = question
         if self._overdue:
-            raise _Overrun
+            raise Overrun
 
     def stop(self) -> str:
         """End it; returns what was asked last. What does not end is left to itself."""
@@ -152,7 +152,7 @@ class _Limited(threading.Thread):
             if self.question is not None:
                 last = self.question
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(self.ident or 0), ctypes.py_object(_Overrun)
+                    ctypes.c_ulong(self.ident or 0), ctypes.py_object(Overrun)
                 )
             self.join(0.05)
         return last() if last is not None else "the whole trace"

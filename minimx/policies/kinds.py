@@ -22,6 +22,7 @@ from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import KnobWarning
 from minimx.core.knobs.notices import warn
 from minimx.policies.asking import Asked, Broken
+from minimx.policies.watching import Watched
 
 
 class Named(Protocol):
@@ -53,7 +54,7 @@ class Entry:
 
     def new(self) -> Asked:
         """The question to a new instance."""
-        return Asked(self.policy(), self.kind.method)
+        return Watched(self.policy(), self.kind.method)
 
     def fail(self, reason: Broken) -> None:
         """Give the policy up: later questions go to the built-in.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import re
+import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +14,13 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx.core import events
+from minimx.core import engine, events
 from minimx.core.device import cpu, gpu
 from minimx.core.errors import ArgumentError, KnobError
 from minimx.core.events import Finished, Owner
 from minimx.core.record import Record
 from minimx.experiments import Rerun, measured, rerun
+from minimx.experiments.operations import Operations
 from tests import pace
 from tests.experiments.programs import (
     NAIVE,
@@ -131,6 +134,20 @@ def test_a_makespan_on_the_wall_clock_is_that_of_the_record(engine: str) -> None
     record = recorded(program, **knobs)
     ratio = rerun(record).makespan / measured(record)["makespan"]
     assert 0.85 < ratio < 1.15
+
+
+def test_a_record_that_began_with_operations_under_way() -> None:
+    """What they waited for is no push; that it is missing is said."""
+    begun, var = threading.Event(), engine.Var()
+    engine.push(begun.wait, cpu(), (), (var,), "under way")
+    with Record() as record:
+        engine.push(lambda: None, cpu(), (var,), (), "late")
+        time.sleep(0.05)
+        engine.push(lambda: None, cpu(), (), (engine.Var(),), "at once")
+        begun.set()
+        mx.nd.waitall()
+    assert Operations.of(record).overheads.push < 40_000_000
+    assert any("pushed before the record" in each for each in rerun(record).unknown)
 
 
 def test_a_record_that_was_replayed_can_be_freed() -> None:

@@ -16,7 +16,7 @@ from minimx.core.device import cpu, gpu
 from minimx.core.errors import ArgumentError, KnobError
 from minimx.core.knobs import knobs
 from minimx.kvstore.topology import trees_for
-from minimx.policies import PolicyError, PolicyWarning, trees
+from minimx.policies import PolicyError, PolicyWarning, trees, watching
 from minimx.policies.planners import PLANNERS
 from minimx.policies.pools import POOLS
 from minimx.policies.registry import KINDS, unregister
@@ -306,6 +306,35 @@ def test_a_scheduler_that_fails_later_is_replaced_and_all_operations_run() -> No
     done: list[int] = []
     with knobs(**{ENGINE: "NewestFirst"}):
         with pytest.warns(PolicyWarning, match="ValueError: I cannot decide"):
+            for number in range(20):
+                run = lambda number=number: done.append(number)  # noqa: E731
+                name = "fatal" if number == 11 else "fine"
+                engine.push(run, cpu(), (), [engine.Var()], name)
+            engine.wait_all()
+            entry.wait()
+        assert sorted(done) == list(range(20))
+        assert engine.engine_type() == "ThreadedEnginePerDevice"
+    assert trained()
+
+
+class LoopsLater:
+    """Picks the first, and for an operation named "fatal" never comes to an end."""
+
+    def pick(self, ready: Any) -> int:
+        while any(one.name == "fatal" for one in ready):
+            sum(range(1000))
+        return 0
+
+
+def test_a_scheduler_that_loops_later_is_stopped_and_all_operations_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watching, "LIMIT", 0.3)
+    mx.engine.register(LoopsLater)
+    entry = SCHEDULERS.entries["LoopsLater"]
+    done: list[int] = []
+    with knobs(**{ENGINE: "LoopsLater"}):
+        with pytest.warns(PolicyWarning, match="no answer after 0.3 s"):
             for number in range(20):
                 run = lambda number=number: done.append(number)  # noqa: E731
                 name = "fatal" if number == 11 else "fine"
