@@ -414,9 +414,10 @@ def _record(
     saved: list[Any] = []
     for name in kept + states:
         x, place = arrays[name]
-        one = tape.saved(x._alias(), place)
+        # An alias has no history, so that the node is not kept by its own results.
         # States are given as they are when backward runs, which may write to them.
-        saved.append((*one[:2], None) if name in states else one)
+        keep = None if name in states else tape.saved(x, place)[2]
+        saved.append((x._alias(), place, keep))
     entries += [None] * len(op.states)
     call = _Call(op, worker, kept + states)
     in_specs, out_specs = (tuple(x.spec for x in part) for part in (inputs, outs))

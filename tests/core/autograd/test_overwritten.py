@@ -191,6 +191,32 @@ def test_a_function_of_a_users_own() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), 1 - np.tanh(0.5) ** 2, rtol=1e-6)
 
 
+@mx.operator.register("squares_its_input")
+class _Squares(mx.operator.CustomOpProp):
+    """x · x, whose gradient reads the input."""
+
+    def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+        class Square(mx.operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):  # type: ignore[no-untyped-def]
+                self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):  # type: ignore[no-untyped-def]
+                self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+
+        return Square()
+
+
+def test_an_operator_of_a_users_own() -> None:
+    x = mx.nd.array([0.5])
+    x.attach_grad()
+    with mx.autograd.record():
+        before = x * 3
+        y = mx.nd.Custom(before, op_type="squares_its_input")
+    before[:] = 100
+    y.backward()
+    assert x.grad.asscalar() == 9
+
+
 def test_what_sparse_arrays_store() -> None:
     matrix = mx.nd.array([[1, 0], [0, 2]]).tostype("csr")
     w = mx.nd.array([[1.0], [2.0]])
