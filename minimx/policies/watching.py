@@ -1,10 +1,13 @@
-"""A time limit for policies in the running system.
+"""A time limit for code of a user's own that runs in the thread of its caller.
 
-Checks run a policy in a thread of their own. In the running system it is asked by the
-threads of the program and of the engine, so one more thread, started with the first
-question, looks four times a second which question is open for longer than `LIMIT`. It
-raises an exception inside the policy, as often as it takes; `Watched` makes `Broken` of
-it, and the built-in takes over. Machine code that does not return cannot be stopped.
+    with limited(5.0):      # raises `Overrun` in the block when they are over
+        answer = policy.size(nbytes, idle)
+
+Checks of policies run in a thread of their own (`within`). In the running system a
+policy is asked by the threads of the program and of the engine. One more thread,
+started with the first limit, looks four times a second which limit is over, and raises
+an exception in the thread that is inside, as often as it takes. Machine code that does
+not return cannot be stopped.
 """
 
 from __future__ import annotations
@@ -20,39 +23,46 @@ from minimx.policies.asking import Asked, Broken, Overrun
 LIMIT: Final = 5.0
 
 
-class _Question:
-    """An open question: which thread asks it, and since when."""
+class limited:  # noqa: N801 - a context manager, used like a function
+    """Raise `Overrun` in the block once so many seconds of real time are over."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
         self.thread = threading.get_ident()
-        self.since = monotonic()
+        self.over = monotonic() + self.seconds
+        _watch.begin(self)
+
+    def __exit__(self, *_: object) -> None:
+        _watch.end(self)
 
 
 class _Watch:
-    """The thread that looks at open questions."""
+    """The thread that looks at the limits in force."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: set[_Question] = set()
+        self._open: set[limited] = set()
         self._thread: threading.Thread | None = None
 
-    def begin(self, question: _Question) -> None:
-        """Watch a question. A process that was forked starts a thread of its own."""
+    def begin(self, limit: limited) -> None:
+        """Watch a limit. A process that was forked starts a thread of its own."""
         with self._lock:
-            self._open.add(question)
+            self._open.add(limit)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
-                    target=self._look, name="policy limit", daemon=True
+                    target=self._look, name="time limit", daemon=True
                 )
                 self._thread.start()
 
-    def end(self, question: _Question) -> None:
+    def end(self, limit: limited) -> None:
         """Watch it no longer; an exception that is still on its way is taken back."""
         while True:
             try:
                 with self._lock:
-                    self._open.discard(question)
-                    _raise_in(question.thread, None)
+                    self._open.discard(limit)
+                    _raise_in(limit.thread, None)
                 return
             except Overrun:
                 continue
@@ -61,9 +71,9 @@ class _Watch:
         while True:
             sleep(0.25)
             with self._lock:
-                for question in self._open:
-                    if monotonic() - question.since > LIMIT:
-                        _raise_in(question.thread, Overrun)
+                for limit in self._open:
+                    if monotonic() > limit.over:
+                        _raise_in(limit.thread, Overrun)
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
@@ -79,13 +89,9 @@ class Watched(Asked):
 
     def __call__(self, *question: Any) -> Any:
         """The answer. Raises `Broken` where there is none after `LIMIT` seconds."""
-        opened = _Question()
         try:
-            try:
-                _watch.begin(opened)
+            with limited(LIMIT):
                 return super().__call__(*question)
-            finally:
-                _watch.end(opened)
         except Overrun:
             raise Broken(
                 f"{self.shown(question)} had no answer after {LIMIT:g} s",

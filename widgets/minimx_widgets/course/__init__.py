@@ -1,6 +1,7 @@
 """What a notebook of the course is made of, besides prose.
 
-`PredictCard` asks for a number before it shows one. `refused` shows an error that is
+`PredictCard` asks for a number before it shows one, and `my_predictions` looks back at
+all of them. `refused` shows an error that is
 wanted. `read_core` shows the source of minimx, `explained` compares sentences, `hints`
 unfold one by one, `verdicts` puts documents on trial. A check says what was expected,
 what was seen and which idea to look at again.
@@ -12,7 +13,6 @@ they are too many for one file, the checks are in `exercises/`.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from minimx_widgets.course.parts.cards import PredictCard
 from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.parts.text import (
     Shown,
@@ -25,6 +25,11 @@ from minimx_widgets.course.parts.text import (
     table,
     verdicts,
 )
+from minimx_widgets.course.predicting.card import PredictCard
+from minimx_widgets.course.predicting.progress import (
+    export_predictions,
+    my_predictions,
+)
 
 if TYPE_CHECKING:
     from minimx_widgets.course.exercises import knob_checks, tape_checks
@@ -36,8 +41,10 @@ __all__ = [
     "check",
     "code",
     "explained",
+    "export_predictions",
     "hints",
     "knob_checks",
+    "my_predictions",
     "plain_warnings",
     "read_core",
     "refused",

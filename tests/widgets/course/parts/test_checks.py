@@ -5,7 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from minimx_widgets.course import Feedback, check
+from minimx_widgets.course.parts import checks
 
 
 @check
@@ -64,3 +67,51 @@ def test_code_in_feedback_is_set_as_code() -> None:
     page = Feedback(False, "the line `a < b`", "one ` only")._repr_html_()
     assert "the line <code>a &lt; b</code>" in page
     assert "one ` only" in page
+
+
+def forever(x: int) -> int:
+    while True:
+        x += 1
+
+
+def ends(x: int) -> int:
+    raise SystemExit(x)
+
+
+def blank(x: int) -> int:
+    return x + ...  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "seen", "line"),
+    [
+        (forever, "no answer after 0.3 seconds", "x += 1"),
+        (ends, "ends the program", "raise SystemExit(x)"),
+        (blank, "a blank is still there: ...", "return x + ..."),
+    ],
+)
+def test_attempts_that_do_not_return(
+    attempt: Any, seen: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "LIMIT", 0.3)
+
+    @check
+    def judge(attempt: Any) -> Feedback:
+        return Feedback(attempt(1) == 2, "the sum")
+
+    found = judge(attempt)
+    assert not found.passed
+    assert seen in found.seen
+    assert line in found.idea or (attempt is forever and "while True" in found.idea)
+
+
+def test_the_stop_button_still_interrupts() -> None:
+    @check
+    def judge(attempt: Any) -> Feedback:
+        return Feedback(attempt(), "")
+
+    def interrupted() -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judge(interrupted)

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import minimx
+from minimx.policies.asking import Overrun
+from minimx.policies.watching import limited
 
+#: Seconds that a check lets an attempt run.
+LIMIT = 30.0
 # Where lines live that are not the learner's: minimx, its widgets, Python itself.
 _OTHERS = tuple(
     f"{folder}{os.sep}"
@@ -62,8 +66,9 @@ class Feedback:
 def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
     """Make a function that judges an exercise safe to call on any attempt.
 
-    An attempt that is missing (`...` or None) or that raises becomes feedback with the
-    learner's line that raised, never a bare traceback.
+    An attempt that is missing (`...` or None), that raises, that ends the program or
+    that runs for longer than 30 seconds becomes feedback with the learner's line, never
+    a bare traceback. Ctrl-C and the kernel's stop button still interrupt it.
     """
 
     @functools.wraps(function)
@@ -71,17 +76,42 @@ def check(function: Callable[..., Feedback]) -> Callable[..., Feedback]:
         if attempt is None or attempt is Ellipsis:
             return Feedback(False, "nothing to check yet", "your own solution above")
         try:
-            return function(attempt, *args, **kwargs)
-        except Exception as error:  # shown to the learner, with its place
-            line = _learners_line(error)
+            with limited(LIMIT):
+                return function(attempt, *args, **kwargs)
+        except Overrun as error:
             return Feedback(
                 False,
-                f"{type(error).__name__}: {error}",
-                "an answer without an exception",
-                f"the line `{line}`" if line else "",
+                f"no answer after {LIMIT:g} seconds",
+                "an attempt that comes to an end",
+                _place(error) or "a loop that does not end",
             )
+        except SystemExit as error:
+            return Feedback(
+                False,
+                "the attempt ends the program (exit or quit)",
+                "a function that returns its answer",
+                _place(error),
+            )
+        except Exception as error:  # shown to the learner, with its place
+            return _raised(error)
 
     return judged
+
+
+def _raised(error: Exception) -> Feedback:
+    """What an attempt raised; a blank that was left in is named as such."""
+    blank = isinstance(error, TypeError) and "ellipsis" in str(error)
+    if blank:
+        seen, expected = "a blank is still there: ...", "your own text for each `...`"
+    else:
+        seen = f"{type(error).__name__}: {error}"
+        expected = "an answer without an exception"
+    return Feedback(False, seen, expected, _place(error))
+
+
+def _place(error: BaseException) -> str:
+    line = _learners_line(error)
+    return f"the line `{line}`" if line else ""
 
 
 def _learners_line(error: BaseException) -> str:
