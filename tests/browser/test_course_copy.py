@@ -1,6 +1,6 @@
 """The course as `minimx lab` opens it: a copy that is trusted, beside a clean checkout.
 
-The stored pictures show without a cell being run; what is saved lands in the copy.
+No answer stands in it before a cell is run; what is saved lands in the copy.
 """
 
 from __future__ import annotations
@@ -30,19 +30,13 @@ print(copies.sign(target / name for name in done.shipped))
 NOTEBOOK = "jupyterapp.shell.currentWidget"
 TRUSTED = f"""() => {NOTEBOOK}.model.cells.length > 1
   && [...{NOTEBOOK}.model.cells].every(cell => cell.type !== 'code' || cell.trusted)"""
-# How many stored outputs are pictures, and how many of those are drawn.
-STORED = f"""() => [...{NOTEBOOK}.model.cells]
-  .filter(cell => cell.type === 'code')
-  .map(cell => cell.outputs.toJSON().some(out =>
-    (out.data?.['image/svg+xml'] ?? out.data?.['text/html'] ?? '').toString()
-      .includes('<svg')))"""
-DRAWN = f"""index => {{
-  const cell = {NOTEBOOK}.content.widgets.filter(c => c.model.type === 'code')[index];
-  {NOTEBOOK}.content.scrollToItem({NOTEBOOK}.content.widgets.indexOf(cell));
-  const picture = cell.node.querySelector('.jp-OutputArea-output svg,'
-    + '.jp-OutputArea-output img');
-  return !!picture && picture.getBoundingClientRect().height > 50;
-}}"""
+OUTPUTS = f"""() => [...{NOTEBOOK}.model.cells]
+  .filter(cell => cell.type === 'code' && cell.outputs.length).length"""
+POOLS = "08-pools-and-fragmentation.ipynb"
+CARD = ".jp-OutputArea-output .widget-vbox:has-text('Predict.') >> nth=0"
+RESTART = """async () => {
+  await jupyterapp.shell.currentWidget.sessionContext.restartKernel();
+}"""
 SAVE = """async () => { await jupyterapp.commands.execute('docmanager:save'); }"""
 
 
@@ -73,20 +67,33 @@ def git_status() -> str:
     ).stdout
 
 
-def test_a_copy_is_trusted_shows_its_pictures_and_leaves_the_checkout_alone(
+def test_a_copy_has_no_answers_and_remembers_a_prediction(
     notebook: Notebook, jupyterlab: JupyterLab
 ) -> None:
     before = git_status()
     assert bring(jupyterlab, "mine") > 10
-    notebook.open(f"mine/{lab.FIRST}")
+    notebook.open(f"mine/{POOLS}")
     notebook.until(TRUSTED)
-    stored = notebook.page.evaluate(STORED)
-    pictures = [index for index, picture in enumerate(stored) if picture]
-    assert pictures
-    for index in pictures[:3]:
-        notebook.until(DRAWN, index)
-    notebook.shoot("course-copy")
-    notebook.run(1)
+    assert notebook.page.evaluate(OUTPUTS) == 0
+    notebook.run(1, timeout=120)
+    notebook.run(3)
+    card = notebook.page.locator(CARD)
+    card.locator("input[type=text]").first.fill("17 MB")
+    notebook.until("() => document.body.innerText.includes('1,048,576 (MiB)')")
+    card.locator("input[type=text]").first.fill("2^4 + 1 MiB")
+    notebook.until("() => document.body.innerText.includes('read as 17 MiB')")
+    card.locator("button:has-text('Lock in')").click()
+    notebook.until("() => document.body.innerText.includes('You said 17 MiB')")
+    notebook.shoot("prediction-card")
+    notebook.dark()
+    notebook.shoot("prediction-card-dark")
+    notebook.page.evaluate(RESTART)
+    notebook.run(1, timeout=120)
+    notebook.run(3)  # the answer is locked in, in another kernel
+    notebook.until("() => document.body.innerText.includes('You said 17 MiB')")
+    assert card.locator("button:has-text('Lock in')").is_disabled()
+    ledger = jupyterlab.folder / "mine" / "predictions.jsonl"
+    assert ledger.read_text().count('"value": 17.0') == 1
     notebook.page.evaluate(SAVE)
     notebook.reload()
     notebook.until(f"() => window.jupyterapp && {NOTEBOOK}?.model?.cells?.length > 1")

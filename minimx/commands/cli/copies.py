@@ -1,8 +1,10 @@
 """A learner's copies of the course: brought up to date, never overwritten, and signed.
 
-Beside the copies lies `.minimx-course.json`, which has for every file the checksum of
-the version that was copied. By it three cases can be distinguished when the course has
-changed:
+Copies have no outputs: those that the course is stored with would answer the questions
+that it asks. Beside the copies lies `.minimx-course.json`, which has for every file the
+checksum of the version that was copied; of a notebook only the text of its cells
+counts, so that running it is no change. By it three cases can be distinguished when the
+course has changed:
 
     the copy is as it was copied   it is replaced by the new version
     the copy was worked on         it stays; the new version lies beside it, as
@@ -16,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +80,8 @@ def _bring_one(
         done.copied.append(name)
     elif (here := _checksum(mine)) == course:
         ledger[name] = course
-        done.shipped.append(name)
+        if mine.read_bytes() == _without_outputs(path):
+            done.shipped.append(name)
         return
     elif here == ledger.get(name):
         done.updated.append(name)
@@ -92,7 +94,7 @@ def _bring_one(
         _bring_beside(path, mine, course, ledger, name, done)
         return
     mine.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, mine)
+    mine.write_bytes(_without_outputs(path))
     ledger[name] = course
     done.shipped.append(name)
 
@@ -104,7 +106,7 @@ def _bring_beside(
     if ledger.get(name) == course:
         return
     beside = _free_name(mine, "new")
-    shutil.copyfile(path, beside)
+    beside.write_bytes(_without_outputs(path))
     ledger[name] = course
     relative = (Path(name).parent / beside.name).as_posix()
     done.beside.append(relative)
@@ -129,14 +131,43 @@ def _files(folder: Path) -> list[Path]:
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
+        and path.suffix != ".cfg"  # what tests need
         and not any(
             part.startswith((".", "__")) for part in path.relative_to(folder).parts
         )
     ]
 
 
+def _cells(path: Path) -> tuple[Any, list[Any]]:
+    """A notebook and its cells; none for other files, and for what is no notebook."""
+    try:
+        book = json.loads(path.read_bytes()) if path.suffix == ".ipynb" else {}
+        cells = list(book["cells"])
+        _texts(cells)
+        return book, cells
+    except (ValueError, KeyError, TypeError):
+        return None, []
+
+
+def _texts(cells: Iterable[Any]) -> list[tuple[str, str]]:
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]
+
+
+def _without_outputs(path: Path) -> bytes:
+    book, cells = _cells(path)
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    if not cells:
+        return path.read_bytes()
+    return json.dumps(book, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
 def _checksum(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Of a notebook's text, of all of another file."""
+    texts = _texts(_cells(path)[1])
+    content = json.dumps(texts).encode() if texts else path.read_bytes()
+    return hashlib.sha256(content).hexdigest()
 
 
 def _free_name(path: Path, word: str) -> Path:

@@ -72,6 +72,40 @@ def test_work_is_never_overwritten_and_a_newer_version_lies_beside_it(
     assert copies.bring(course, mine).beside == ["00-first (new 2).ipynb"]
 
 
+def book(text: str, *outputs: str) -> str:
+    """A notebook of one cell, with what it printed."""
+    cell = {
+        "cell_type": "code",
+        "execution_count": 7,
+        "metadata": {},
+        "outputs": [{"output_type": "stream", "text": text} for text in outputs],
+        "source": [text],
+    }
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4})
+
+
+def test_copies_have_no_outputs_and_running_one_is_no_change(
+    course: Path, mine: Path
+) -> None:
+    (course / FIRST).write_text(book("1 + 1", "2"))
+    assert copies.bring(course, mine).updated == [FIRST]
+    (cell,) = json.loads((mine / FIRST).read_text())["cells"]
+    assert (cell["outputs"], cell["execution_count"]) == ([], None)
+    (mine / FIRST).write_text(book("1 + 1", "2, as the learner saw"))
+    assert copies.bring(course, mine).shipped == ["figures/a.svg"]  # not ours to sign
+    assert "as the learner saw" in (mine / FIRST).read_text()
+    (course / FIRST).write_text(book("1 + 2", "3"))
+    assert copies.bring(course, mine).updated == [FIRST]
+    for damaged in ("{torn", '{"cells": [7]}', '{"cells": [{"cell_type": "code"}]}'):
+        (mine / FIRST).write_text(damaged)
+        assert copies.bring(course, mine).updated == []
+        assert (mine / FIRST).read_text() == damaged
+    (mine / FIRST).write_text(book("1 + 2 + 3"))
+    (course / FIRST).write_text(book("1 + 4", "5"))
+    assert copies.bring(course, mine).beside == ["00-first (new).ipynb"]
+    assert '"outputs": []' in (mine / "00-first (new).ipynb").read_text()
+
+
 def test_files_from_before_the_ledger_count_as_work(course: Path, mine: Path) -> None:
     (mine / copies.LEDGER).write_text("{torn")
     (mine / FIRST).write_text("my work")

@@ -66,8 +66,10 @@ def test_numbers_are_read_as_people_write_them(
 @pytest.mark.parametrize(
     ("text", "unit", "words"),
     [
-        ("1.234", "B", "1,234 or 1.234"),
-        ("1,234", "×", "1,234 or 1.234"),
+        ("1.234", "B", "1,234 or 1.234. Write 1234 or 1.2340"),
+        ("1,234", "×", "1,234 or 1.234. Write 1234 or 1.2340"),
+        ("1,000", "×", "1,000 or 1. Write 1000 or 1.0"),
+        ("1,500", "ms", "1,500 or 1.5. Write 1500 or 1.5"),
         ("2 MB", "KiB", "1,000,000 bytes .MB. and for 1,048,576 .MiB."),
         ("64K", "B", "Which do you mean"),
         ("0.5", "%", "50 % or 0.5 %"),

@@ -217,8 +217,8 @@ def _counts_whole(unit: str) -> bool:
 
 def _either(decimal: str) -> Unreadable:
     """The question whether three digits behind a comma are thousands or decimals."""
-    whole = decimal.replace(".", "")
+    whole, part = decimal.replace(".", ""), decimal.rstrip("0")
+    clear = f"{part}0" if part[-4:-3] == "." or part.endswith(".") else part
     return Unreadable(
-        f"Do you mean {int(whole):,} or {float(decimal):g}? Write {whole} or "
-        f"{float(decimal):g}0."
+        f"Do you mean {int(whole):,} or {float(decimal):g}? Write {whole} or {clear}."
     )
