@@ -78,7 +78,7 @@ def test_a_named_folder_gets_copies(
 ) -> None:
     mine = tmp_path / "mine"
     assert main(["lab", str(mine), "--no-browser", "--port=9001"]) == 0
-    assert (mine / lab.FIRST).read_text() == notebook("first")
+    assert json.loads((mine / lab.FIRST).read_text()) == json.loads(notebook("first"))
     said = capsys.readouterr().out
     assert "3 files copied, 0 updated, 2 notebooks trusted." in said
     [command] = started
@@ -120,7 +120,7 @@ def test_fresh_begins_again_and_keeps_what_was_worked_on(
     (mine / lab.FIRST).write_text(notebook("my work"))
     assert main(["lab", str(mine), "--fresh", "--port=9000"]) == 0
     assert started[-1][-1] == "--port=9000"
-    assert (mine / lab.FIRST).read_text() == notebook("first")
+    assert json.loads((mine / lab.FIRST).read_text()) == json.loads(notebook("first"))
     assert (mine / "00-knob-board (mine).ipynb").read_text() == notebook("my work")
     assert "00-knob-board (mine).ipynb" in capsys.readouterr().out
 
