@@ -26,7 +26,9 @@ BULKS: Final = (
     "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
 )
 SCHEDULING: Final = (ENGINE, *THREADS, *BULKS)
+DELAY: Final = "MINIMX_SIM_DELAY"
 REPLAYED: Final = (*POOLS, CAPACITY, *SCHEDULING, *SPEEDS, *PLANNING)
+KEPT: Final = (*REPLAYED, DELAY)
 
 
 def checked(changes: Mapping[str, object]) -> dict[str, Any]:

@@ -30,9 +30,10 @@ from minimx.experiments import graphs
 from minimx.experiments.groups import (
     BULKS,
     CAPACITY,
+    DELAY,
     ENGINE,
+    KEPT,
     POOLS,
-    REPLAYED,
     SCHEDULING,
     THREADS,
     checked,
@@ -259,7 +260,7 @@ def rerun(
     (0, {'MXNET_CPU_MEM_POOL_PAGE_SIZE': 65536})
     """
     changes = checked(knobs)
-    recorded = {name: value_of(record.conditions.knobs, name) for name in REPLAYED}
+    recorded = {name: value_of(record.conditions.knobs, name) for name in KEPT}
     values = {**recorded, **changes}
     turned = {name for name, value in values.items() if value != recorded[name]}
     operations = Operations.of(record)
@@ -346,7 +347,7 @@ def _engine(
 
 def _durations(record: Record, operations: Operations, after: Machine) -> list[int]:
     virtual = record.conditions.clock == "virtual"
-    delay = float(value_of(record.conditions.knobs, "MINIMX_SIM_DELAY"))
+    delay = float(value_of(record.conditions.knobs, DELAY))
     on_gpu = any(name.startswith("gpu") for name in operations.device)
     if not on_gpu or not (virtual or delay):
         why = "on the wall clock simulated GPUs are as fast as the CPU"
