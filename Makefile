@@ -33,7 +33,7 @@ ifndef BESIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help lab test installed checked lint unit alone kernels cuda onednn notebooks \
+.PHONY: help lab pages test installed checked lint unit alone kernels cuda onednn notebooks \
   browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
 
 help:
@@ -41,7 +41,8 @@ help:
 	@echo "make test     lint, types, floors, unit tests, notebooks, browser tests"
 	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
 	@echo "make onednn   the part of it that computes through oneDNN, which it fetches"
-	@echo "make book     write the book's generated pages"
+	@echo "make pages    write the book's generated pages"
+	@echo "make book     the same, then the static book in build/book/html"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
 	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
@@ -149,8 +150,11 @@ same: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/torch
 $(PEERS)/%: | $(STAMPS)/test
 	$(BIN)/python -m tests.benchmarks.peers $(PEERS) $*
 
-# Pages that are written from the code: knobs and operators.
-book: $(STAMPS)/test
+# Pages that are written from the code, then the static book of pages and notebooks.
+book: pages
+	$(BIN)/python book/site/site_build.py
+
+pages: $(STAMPS)/test
 	$(BIN)/python -m minimx.tools.knob_page > book/knobs.md.new
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new

@@ -313,7 +313,8 @@ def _played(view: LevelView, choices: int) -> LevelView:
 
 
 @contextmanager
-def _makers() -> Iterator[_Makers]:
+def makers() -> Iterator[_Makers]:
+    """Everything that the views look at, for as long as the block runs."""
     made = _Makers()
     try:
         yield made
@@ -337,9 +338,9 @@ def write(book: Path) -> None:
     """Write the page and all pictures."""
     pictures = book / "pictures" / "views"
     pictures.mkdir(parents=True, exist_ok=True)
-    with _makers() as makers:
+    with makers() as made:
         for name in ENTRIES:
-            view = makers.make(name)
+            view = made.make(name)
             (pictures / f"{name}.svg").write_text(view.svg(), encoding="utf-8")
             if name not in OF_THE_LAB and isinstance(view, PicturedWidget):
                 view.close()

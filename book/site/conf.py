@@ -1,0 +1,24 @@
+"""Sphinx's settings of the static book; see `site_build.py`."""
+
+project = "minimx"
+author = "the minimx developers"
+html_title = "minimx"
+extensions = ["myst_nb"]
+html_theme = "sphinx_book_theme"
+html_theme_options = {
+    "show_toc_level": 2,
+    "home_page_in_toc": True,
+    "navbar_persistent": [],  # the search field stands in the sidebar
+}
+html_static_path = ["static"]
+html_css_files = ["book.css"]
+html_js_files = ["live.js"]
+html_show_copyright = False
+html_copy_source = False
+# Outputs are those of the notebooks, which `make test` runs.
+nb_execution_mode = "off"
+nb_merge_streams = True
+# A picture beside a widget is HTML or SVG; both come before plain text.
+nb_mime_priority_overrides = [("html", "image/svg+xml", 5), ("html", "text/html", 6)]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
