@@ -56,7 +56,7 @@ class _Origins:
         let_go[inside >= 0] = operations.end[inside[inside >= 0]]
         began = np.arange(len(t))
         made: dict[int, tuple[int, int]] = {}  # by block: the step, the operation
-        frees, users, firsts = [], [], []
+        frees, users, firsts = list[int](), list[int](), list[int]()
         rows = zip(
             steps.kind.tolist(), steps.block.tolist(), place.tolist(), strict=True
         )

@@ -14,6 +14,7 @@ no knob is read.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +27,10 @@ import numpy as np
 from minimx.core.engine.costs import Wires
 from minimx.core.engine.kinds import BULK, NORMAL
 from minimx.core.engine.lanes import LAYOUTS, Lane, Sizes
+from minimx.core.engine.operation import Operation
 from minimx.core.engine.trace import PUSHER
+from minimx.core.engine.var import Var
+from minimx.core.ops.spec import Cost
 from minimx.core.record.tables import Array
 from minimx.experiments.machine import Machine
 from minimx.experiments.operations import EVERYTHING, NOTHING, Operations, device_of
@@ -210,7 +214,7 @@ class _Replay:
 
     def run(self) -> Schedule:
         """Push everything, wait where the program waited, and for the rest."""
-        every, pushed, collected = self._all, self._pushed, self._collected
+        every, collected = self._all, self._collected
         last_part = {joined: part for part, joined in enumerate(every.inside)}
         sizes, device = _groups(every, self._engine), every.device
         rows = zip(every.kind, every.waits, every.gap, sizes, strict=True)
@@ -221,7 +225,7 @@ class _Replay:
                 self._hand_over()
                 self._until(last_part.get(target, target))
             self._python += gap
-            pushed[place] = self._python
+            self._pushed[place] = self._python
             if size < 2:
                 if collected:
                     self._hand_over()
@@ -235,11 +239,11 @@ class _Replay:
         self._hand_over()
         self._until(EVERYTHING)
         columns = self._pushed, self._ready, self._start, self._end, self._worker
-        made = [np.asarray(column, np.int64) for column in columns]
+        pushed, *made = (np.asarray(column, np.int64) for column in columns)
+        ready, start, end, worker = made
         joined = [tuple(parts) for parts in self._parts.values()]
-        return Schedule(
-            every, self._engine, *made, tuple(self._names), self._pushes, joined
-        )
+        names = tuple(self._names), self._pushes, joined
+        return Schedule(every, self._engine, pushed, ready, start, end, worker, *names)
 
     # Pushing: the rules of `bulking.route`, and of `append` in `var.py` where each var
     # is written once
@@ -334,9 +338,23 @@ class _Replay:
 
     def _next_of(self, serving: _Serving) -> int:
         """The unit that a policy of a user picks among those that are ready."""
-        serving.queue.sort()  # which keeps it a heap
-        ready = [self._claim(unit) for *_, unit in serving.queue]
-        return serving.queue.pop(serving.lane.pick(ready))[2]
+        queue, pick = serving.queue, serving.lane.pick
+        assert pick is not None
+        queue.sort()  # which keeps it a heap
+        return queue.pop(pick([self._claim(unit) for *_, unit in queue]))[2]
+
+    def _claim(self, unit: int) -> Operation:
+        """A unit as a policy sees it: it writes a var, for which others wait."""
+        every, var = self._all, Var()
+        row, kind = every.rows[unit], BULK if unit in self._parts else every.kind[unit]
+        parts, behind = self._parts.get(unit, (unit,)), deque[Any]()
+        for part in parts:
+            behind.extend(self._blocked.get(part, ()))
+        var.later = behind
+        cost = Cost(int(row["flops"]), int(row["nbytes"]))
+        device, name = device_of(every.device[unit]), every.name[unit]
+        urgency = every.priority[unit]
+        return Operation(_nothing, device, (), (var,), name, urgency, kind, cost)
 
     def _sent(self, place: int, start: int) -> int:
         """When a copy is over that may start, but has to wait for its wires."""
@@ -368,6 +386,10 @@ class _Replay:
             self._serve(serving)
 
 
+def _nothing() -> None:
+    """Only the order and the time count."""
+
+
 def _groups(operations: Operations, engine: Engine) -> list[int]:
     """How many operations may be joined where each one is pushed; 0 and 1: none.
 
@@ -388,4 +410,5 @@ def _groups(operations: Operations, engine: Engine) -> list[int]:
             sizes[which & (part | (backward & alone))] = asked
     kind, priority = np.asarray(operations.kind), np.asarray(operations.priority)
     sizes[(kind != NORMAL) | (priority != 0) | engine.naive] = 0
-    return sizes.tolist()
+    found: list[int] = sizes.tolist()
+    return found
