@@ -8,7 +8,7 @@ is an estimate: which arrays Python held at what time is not in a record.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,66 @@ import numpy as np
 from minimx.core.record import Record
 from minimx.core.record.tables import Array
 from minimx.core.replay import Steps
-from minimx.experiments.operations import Operations, kept_with
+from minimx.experiments.operations import Operations, kept_with, once
 from minimx.experiments.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class _Origins:
+    """What the moments of steps depend on, (n,) each by step.
+
+    t: as recorded, from the first push on. place: the operation in which it happens, -1
+    for what Python does. passed: nanoseconds since that one started. python: the last
+    operation that Python had pushed, -1 for none. began: the step that allocated what
+    it frees, else itself. let_go: frees that wait for operations; users: those, the
+    last one pushed first, `firsts` says where those of a free begin.
+    """
+
+    t: Array
+    place: Array
+    passed: Array
+    python: Array
+    began: Array
+    let_go: Array
+    users: Array
+    firsts: Array
+
+    @classmethod
+    def of(cls, steps: Steps, operations: Operations) -> _Origins:
+        """Those of the steps of a device."""
+        origin = int(operations.rows["t_push"].min())
+        ops = operations.record.mem()["op"][steps.row].tolist()
+        place_of, after = operations.place_of, operations.after
+        place = np.asarray([place_of.get(op, -1) for op in ops], np.int64)
+        t = steps.t - origin
+        start, end = operations.start[place], operations.end[place]
+        pushed = np.maximum.accumulate(operations.pushed)
+        # A joined operation holds what its parts use until it is over as a whole.
+        let_go = operations.end.copy()
+        inside = np.asarray(operations.inside, np.int64)
+        let_go[inside >= 0] = operations.end[inside[inside >= 0]]
+        began = np.arange(len(t))
+        made: dict[int, tuple[int, int]] = {}  # by block: the step, the operation
+        frees, users, firsts = list[int](), list[int](), list[int]()
+        rows = zip(
+            steps.kind.tolist(), steps.block.tolist(), place.tolist(), strict=True
+        )
+        for step, (kind, block, here) in enumerate(rows):
+            if kind == 1:
+                made[block] = step, here
+            elif kind < 0 and block in made:
+                began[step], maker = made[block]
+                if here < 0 <= maker:
+                    using = [each for each in after[maker] if let_go[each] <= t[step]]
+                    if not using or let_go[maker] <= t[step]:
+                        using.append(maker)
+                    frees.append(step)
+                    firsts.append(len(users))
+                    users += sorted(using, reverse=True)
+        python = np.searchsorted(pushed, t, side="right") - 1
+        passed = np.clip(t - start, 0, end - start)
+        waiting = (np.asarray(each, np.int64) for each in (frees, users, firsts))
+        return cls(t, place, passed, python, began, *waiting)
 
 
 def moments(steps: Steps, found: Schedule, device: str) -> Array:
@@ -25,21 +83,16 @@ def moments(steps: Steps, found: Schedule, device: str) -> Array:
 
     The same array for the same schedule and device.
     """
-    kept = kept_with(found)
-    if device not in kept:
-        mem = found.operations.record.mem()
-        t = _new_times(steps, mem["op"][steps.row].tolist(), found.operations, found)
-        began: dict[int, int] = {}
-        for place, (kind, block) in enumerate(
-            zip(steps.kind.tolist(), steps.block.tolist(), strict=True)
-        ):
-            if kind == 1:
-                began[block] = t[place]
-            elif kind < 0:
-                t[place] = max(t[place], began.get(block, t[place]))
-        kept[device] = np.asarray(t, np.int64)
-    known: Array = kept[device]
-    return known
+    if not len(found.operations):
+        return np.zeros(len(steps), np.int64)
+    kept, mine = kept_with(found), (device, len(steps))
+    if mine not in kept:
+        known = kept_with(found.operations)
+        if mine not in known:
+            known[mine] = _Origins.of(steps, found.operations)
+        kept[mine] = _new_times(known[mine], found)
+    when: Array = kept[mine]
+    return when
 
 
 def order(found: Schedule, when: Array) -> Any:
@@ -47,7 +100,7 @@ def order(found: Schedule, when: Array) -> Any:
 
     when: the moments of the steps, (n,).
     """
-    ran = np.asarray([bool(worker) for worker in found.workers], bool)
+    ran = found.worker >= 0
     if np.array_equal(
         np.argsort(found.start[ran], kind="stable"),
         np.argsort(found.operations.start[ran], kind="stable"),
@@ -57,62 +110,38 @@ def order(found: Schedule, when: Array) -> Any:
 
 
 def moved(steps: Steps, places: Any) -> Steps:
-    """The same steps in another order."""
+    """The same steps in another order; all as they are where `places` is a slice."""
+    if isinstance(places, slice):
+        return steps
     kept = ("row", "kind", "block", "requested")
     columns = {name: getattr(steps, name)[places] for name in kept}
     # Times stay those of the record: knobs that were turned are turned where they were.
     return replace(steps, t=np.sort(steps.t), **columns)
 
 
-def _new_times(
-    steps: Steps, ops: list[int], operations: Operations, found: Schedule
-) -> list[int]:
+def _new_times(origins: _Origins, found: Schedule) -> Array:
     """When each step happens, in nanoseconds from the first push."""
-    if not len(operations):
-        return [0] * len(steps)
-    origin = int(operations.rows["t_push"].min())
-    place_of, users = operations.place_of, operations.after
-    pushed = np.maximum.accumulate(operations.pushed).tolist()
-    start, end = operations.start.tolist(), operations.end.tolist()
-    new_push, new_start, new_end = (
-        column.tolist() for column in (found.pushed, found.start, found.end)
-    )
-    # A joined operation holds what its parts use until it is over as a whole.
-    let_go, new_let_go = end.copy(), new_end.copy()
-    for place, joined in enumerate(operations.inside):
-        if joined >= 0:
-            let_go[place] = end[joined]
-    for parts in found.joined:
-        for place in parts:
-            new_let_go[place] = new_end[parts[-1]]
-    t = (steps.t - origin).tolist()
-    last_push = (np.searchsorted(pushed, t, side="right") - 1).tolist()
-    maker: dict[int, int] = {}  # by block: the operation that allocated it
-    times = []
-    for step, (kind, block, op) in enumerate(
-        zip(steps.kind.tolist(), steps.block.tolist(), ops, strict=True)
-    ):
-        now, place = t[step], place_of.get(op, -1)
-        if place >= 0:  # inside an operation
-            passed = min(max(now - start[place], 0), end[place] - start[place])
-            times.append(min(new_start[place] + passed, new_end[place]))
-            if kind >= 0:
-                maker[block] = place
-            continue
-        python = last_push[step]
-        moment = now if python < 0 else new_push[python]
-        made_by = maker.get(block, -1)
-        if kind < 0 and made_by >= 0:
-            using = [made_by, *users[made_by]]
-            using = [each for each in using if let_go[each] <= now] or [made_by]
-            last = max(using)
-            moment = max(new_push[last], *(new_let_go[each] for each in using))
-        times.append(moment)
-    return times
+    place, python, users = origins.place, origins.python, origins.users
+    passed = np.minimum(found.start[place] + origins.passed, found.end[place])
+    t = np.where(python < 0, origins.t, found.pushed[python])
+    t = np.where(place < 0, t, passed)
+    if len(users):
+        let_go = found.end.copy()
+        for parts in found.joined:
+            let_go[[*parts]] = found.end[parts[-1]]
+        last = np.maximum.reduceat(let_go[users], origins.firsts)
+        t[origins.let_go] = np.maximum(last, found.pushed[users[origins.firsts]])
+    frees = origins.began != np.arange(len(t))
+    t[frees] = np.maximum(t[frees], t[origins.began[frees]])
+    return t
 
 
 def devices_of(record: Record) -> list[str]:
     """The devices whose memory a record knows, and on which something was in use."""
+    return once(record, _devices_of)
+
+
+def _devices_of(record: Record) -> list[str]:
     mem, texts = record.mem(), record.strings
     used = [texts.index(name) for name in ("live", "alloc", "hit") if name in texts]
     mine = mem["device"][np.isin(mem["event"], used)]

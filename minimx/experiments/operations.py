@@ -11,10 +11,10 @@ of them, where it waited for a result, and how long each operation took.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from minimx.core.replay.pool import parsed
 NOTHING, EVERYTHING = -1, -2
 #: Nanoseconds. A shorter pause of the pushing thread is not taken for a wait.
 SHORTEST_WAIT: Final = 50_000
+Made = TypeVar("Made")
 
 
 class Overheads(NamedTuple):
@@ -134,17 +135,23 @@ class Operations:
         Raises `ArgumentError` where operations wait for one another in a circle, which
         no run can bring about.
         """
-        kept = kept_with(record)
-        known: Operations | None = kept.get("operations")
-        if known is None or len(known) != record.rows("ops") or record.running:
-            known = kept["operations"] = _read(record)
-        return known
+        return once(record, _read)
 
 
 def kept_with(owner: object) -> dict[Any, Any]:
     """What replays computed from an object and keep with it, as long as it lives."""
     found: dict[Any, Any] = vars(owner).setdefault("_replays", {})
     return found
+
+
+def once(record: Record, make: Callable[..., Made], *more: str) -> Made:
+    """`make(record, *more)`; the same object as long as the record does not grow."""
+    kept, size = kept_with(record), (record.rows("ops"), record.rows("mem"))
+    known = kept.get((make, more))
+    if known is None or known[0] != size or record.running:
+        known = kept[make, more] = size, make(record, *more)
+    made: Made = known[1]
+    return made
 
 
 def _read(record: Record) -> Operations:

@@ -41,7 +41,7 @@ from minimx.experiments.groups import (
 )
 from minimx.experiments.machine import SPEEDS, Machine, durations
 from minimx.experiments.memory import devices_of, moments, moved, order
-from minimx.experiments.operations import Operations, kept_with
+from minimx.experiments.operations import Operations, kept_with, once
 from minimx.experiments.recut import cut_otherwise, recut
 from minimx.experiments.schedule import Engine, Lanes, Schedule, schedule
 from minimx.experiments.unknown import sentences
@@ -298,10 +298,9 @@ def _schedule(
     if ns is not operations.ns:
         return schedule(operations, engine, machine, ns)
     known, key = kept_with(operations), (engine, machine)
-    if key not in known:
-        known.clear()
-        known[key] = schedule(operations, engine, machine)
-    found: Schedule = known[key]
+    if known.get("engine") != key:
+        known["engine"], known["schedule"] = key, schedule(operations, engine, machine)
+    found: Schedule = known["schedule"]
     return found
 
 
@@ -311,7 +310,7 @@ def _pools(
     """The requests of each device, with arenas of other sizes, in another order."""
     found, when = {}, {}
     for name in devices_of(record):
-        steps = _steps(record, name)
+        steps = once(record, Steps.of, name)
         if sizes:
             steps = graphs.resized(steps, record, name, sizes)
         own = moments(steps, plan, name)
@@ -322,15 +321,6 @@ def _pools(
         size = changes.get(CAPACITY) if name.startswith("gpu") else None
         found[name] = replay_pool(record, name, knobs=knobs, capacity=size, steps=steps)
     return found, when
-
-
-def _steps(record: Record, device: str) -> Steps:
-    """The steps of a device, the same object as long as the record does not grow."""
-    known, size = kept_with(record), record.rows("mem")
-    found: tuple[int, Steps] | None = known.get(device)
-    if found is None or found[0] != size or record.running:
-        found = known[device] = size, Steps.of(record, device)
-    return found[1]
 
 
 def _engine(

@@ -3,34 +3,37 @@
     found = schedule(Operations.of(record), Engine("ThreadedEnginePerDevice", Sizes(4)))
     found.makespan, found.lanes[0]
 
-A discrete-event simulation on a virtual clock. It decides by what decides in a real
-run: the queues of vars (`engine/var.py`), the layouts of lanes (`engine/lanes.py`), the
-collections of joined operations (`engine/bulking.py`) and the wires of copies
-(`engine/costs.py`), through the lanes of the virtual engine (`tools/virtual_time`).
-Nothing runs, and no knob is read.
+A discrete-event simulation on a virtual clock. Lanes are those of the engine's layouts
+(`engine/lanes.py`), wires of copies those of `engine/costs.py`. The rules of vars
+(`engine/var.py`), of joined operations (`engine/bulking.py`) and of who is served when
+(`tools/virtual_time`) stand here once more, on plain numbers: a record has resolved
+what each operation comes after, so that no queues of vars are needed, and a knob that
+is dragged is answered at once. A test holds both to the same times. Nothing runs, and
+no knob is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import heappop, heappush
+from itertools import count as count_up
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.core.device import Device
-from minimx.core.engine.bulking import Collection
 from minimx.core.engine.costs import Wires
 from minimx.core.engine.kinds import BULK, NORMAL
 from minimx.core.engine.lanes import LAYOUTS, Lane, Sizes
 from minimx.core.engine.operation import Operation
 from minimx.core.engine.trace import PUSHER
-from minimx.core.engine.var import Claim, Var
+from minimx.core.engine.var import Var
+from minimx.core.ops.spec import Cost
 from minimx.core.record.tables import Array
 from minimx.experiments.machine import Machine
 from minimx.experiments.operations import EVERYTHING, NOTHING, Operations, device_of
-from minimx.tools.virtual_time.simulation import Job, Simulation
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ class Schedule:
 
     pushed, ready, start, end: nanoseconds from the first push, (n,) by position in
     `operations`; a part of a joined operation has the times at which it runs in there.
-    workers: by position. pushes: how many operations the engine got. joined: the parts
-    of each joined operation, by position.
+    worker: the number of the worker among `names`, -1 for what did not run. pushes: how
+    many operations the engine got. joined: the parts of each joined operation.
     """
 
     operations: Operations
@@ -84,7 +87,8 @@ class Schedule:
     ready: Array
     start: Array
     end: Array
-    workers: list[str]
+    worker: Array
+    names: tuple[str, ...]
     pushes: int
     joined: list[tuple[int, ...]]
 
@@ -92,6 +96,12 @@ class Schedule:
     def makespan(self) -> int:
         """Nanoseconds from the first push to the last end."""
         return int(self.end.max(initial=0))
+
+    @cached_property
+    def workers(self) -> list[str]:
+        """The worker of each operation; "" for what did not run."""
+        texts = [*self.names, ""]
+        return [texts[number] for number in self.worker.tolist()]
 
     @cached_property
     def lanes(self) -> list[Lanes]:
@@ -134,27 +144,6 @@ class Schedule:
         )
 
 
-class Member(Operation):
-    """An operation of a record as a claim on vars; `place` is its position."""
-
-    __slots__ = ("parts", "place")
-
-    def __init__(
-        self,
-        place: int,
-        device: Device,
-        kind: int,
-        priority: int,
-        reads: tuple[Var, ...],
-        writes: tuple[Var, ...],
-    ) -> None:
-        Claim.__init__(self, reads, writes, 1)
-        self.place = place
-        self.parts: Sequence[Member] = ()
-        self.device, self.prop, self.priority = device, kind, priority
-        self.trace = None
-
-
 def schedule(
     operations: Operations,
     engine: Engine,
@@ -170,8 +159,26 @@ def schedule(
     return _Replay(operations, engine, machine, ns or operations.ns).run()
 
 
+class _Serving:
+    """A lane: its idle workers, and the ready units that wait for one.
+
+    first: the number of its first worker among those of all lanes.
+    """
+
+    __slots__ = ("first", "idle", "lane", "queue")
+
+    def __init__(self, lane: Lane, first: int) -> None:
+        self.lane, self.first = lane, first
+        self.idle = [*range(lane.threads)]
+        self.queue: list[tuple[int, int, int]] = []
+
+
 class _Replay:
-    """One replay: it pushes as the program did, and notes what the simulation says."""
+    """One replay: it pushes as the program did, and simulates the lanes meanwhile.
+
+    What the engine gets at once is a unit: an operation, or a joined one, which has the
+    position of its first part.
+    """
 
     def __init__(
         self,
@@ -182,170 +189,226 @@ class _Replay:
     ) -> None:
         count = len(operations)
         self._all, self._engine, self._ns = operations, engine, ns
-        self._machine = machine
+        self._machine, self._wires = machine, Wires()
         self._layout = LAYOUTS[engine.name]
-        self._lanes: dict[tuple[Device, int], Lane] = {}
-        self._devices = {text: device_of(text) for text in {*operations.device}}
-        self._vars = [Var() for _ in range(count)]
+        self._lanes: dict[tuple[str, int], _Serving] = {}  # by device and kind
+        self._served: dict[str, _Serving] = {}  # by name
+        self._lane_of: list[Any] = [None] * count
         self._pushed, self._ready, self._start, self._end = (
             [0] * count for _ in range(4)
         )
-        self._workers = [""] * count
-        self._free: dict[str, int] = {}  # by worker: when it ended its last work
-        self._wires = Wires()
-        self._simulation = Simulation(self._start_job)
-        self._python = 0
-        self._pushes = 0
-        self._joined: list[tuple[int, ...]] = []
-        self._collection: Collection | None = None
-        self._members: list[Member] = []
-        self._groups = _groups(operations, engine)
-        self._last_part = {
-            joined: part for part, joined in enumerate(operations.inside) if joined >= 0
-        }
+        self._worker = [-1] * count
+        self._names: list[str] = []
+        self._free: list[int] = []  # by worker: when it ended its last work
+        self._wait = [0] * count  # by unit: for how many operations it waits
+        self._under_way = bytearray(count)  # handed over, and not ended
+        self._over = bytearray(count)
+        self._blocked: dict[int, list[int]] = {}  # by operation: the units behind it
+        self._parts: dict[int, list[int]] = {}  # by unit, of joined ones
+        self._collected: list[int] = []
+        # What is going to happen: when, in which order, to which unit; with the worker
+        # that ends it, or -1 if it becomes ready.
+        self._agenda: list[tuple[int, int, int, int]] = []
+        self._order = count_up()
+        self._now = self._python = self._pushes = self._pending = 0
 
     def run(self) -> Schedule:
         """Push everything, wait where the program waited, and for the rest."""
-        every, push_ns = self._all, self._all.overheads.push
-        for place in range(len(every)):
-            if every.kind[place] == BULK:
+        every, collected = self._all, self._collected
+        last_part = {joined: part for part, joined in enumerate(every.inside)}
+        sizes, device = _groups(every, self._engine), every.device
+        rows = zip(every.kind, every.waits, every.gap, sizes, strict=True)
+        for place, (kind, target, gap, size) in enumerate(rows):
+            if kind == BULK:
                 continue  # its parts are joined anew
-            target = every.waits[place]
             if target != NOTHING:
                 self._hand_over()
-                self._wait(target)
-            self._python += every.gap[place]
-            self._push(self._member(place), self._groups[place], push_ns)
+                self._until(last_part.get(target, target))
+            self._python += gap
+            self._pushed[place] = self._python
+            if size < 2:
+                if collected:
+                    self._hand_over()
+                self._submit(place, kind, every.before[place])
+                continue
+            if collected and device[collected[0]] != device[place]:
+                self._hand_over()
+            collected.append(place)
+            if len(collected) >= size:
+                self._hand_over()
         self._hand_over()
-        self._wait(EVERYTHING)
-        pushed, ready, start, end = (
-            np.asarray(column, np.int64)
-            for column in (self._pushed, self._ready, self._start, self._end)
-        )
-        made = self._workers, self._pushes, self._joined
-        return Schedule(every, self._engine, pushed, ready, start, end, *made)
+        self._until(EVERYTHING)
+        columns = self._pushed, self._ready, self._start, self._end, self._worker
+        pushed, *made = (np.asarray(column, np.int64) for column in columns)
+        ready, start, end, worker = made
+        joined = [tuple(parts) for parts in self._parts.values()]
+        names = tuple(self._names), self._pushes, joined
+        return Schedule(every, self._engine, pushed, ready, start, end, worker, *names)
 
-    def _member(self, place: int) -> Member:
-        every, vars_ = self._all, self._vars
-        wanted = every.before[place]
-        return Member(
-            place,
-            self._devices[every.device[place]],
-            every.kind[place],
-            every.priority[place],
-            tuple([vars_[before] for before in wanted]),
-            (vars_[place],),
-        )
-
-    # Pushing: the rules of `bulking.route`
-
-    def _push(self, member: Member, size: int, push_ns: int) -> None:
-        self._pushed[member.place] = self._python
-        mine = self._collection
-        plain = member.prop == NORMAL and member.priority == 0
-        if size < 2 or not plain or self._engine.naive:
-            self._hand_over()
-            self._submit(member, push_ns)
-            return
-        if mine is None or not mine.join(member):
-            self._hand_over()
-            mine = self._collection = Collection(member)
-            self._members = []
-        self._members.append(member)
-        if mine.full(size):
-            self._hand_over()
+    # Pushing: the rules of `bulking.route`, and of `append` in `var.py` where each var
+    # is written once
 
     def _hand_over(self) -> None:
         """Submit what was collected, as one operation."""
-        if self._collection is None:
-            return
-        parts, self._collection = self._members, None
-        own = {part.writes[0] for part in parts}
-        reads = dict.fromkeys(var for part in parts for var in part.reads)
-        first = parts[0]
-        joined = Member(
-            first.place,
-            first.device,
-            BULK,
-            0,
-            tuple([var for var in reads if var not in own]),
-            tuple([part.writes[0] for part in parts]),
-        )
-        joined.parts = parts
-        self._joined.append(tuple([part.place for part in parts]))
-        self._submit(joined, self._all.overheads.push)
+        parts = self._collected[:]
+        if parts:
+            self._collected.clear()
+            self._parts[parts[0]] = parts
+            before = {b for part in parts for b in self._all.before[part]}
+            self._submit(parts[0], BULK, before.difference(parts))
 
-    def _submit(self, member: Member, push_ns: int) -> None:
+    def _submit(self, unit: int, kind: int, before: Iterable[int]) -> None:
+        under_way, blocked = self._under_way, self._blocked
         self._pushes += 1
-        lane = self._lanes.get((member.device, member.prop))
-        if lane is None:
-            lane = self._layout(member.device, member.prop, self._engine.sizes)
-            self._lanes[member.device, member.prop] = lane
-        self._python += push_ns
-        self._simulation.push(Job(member, lane, self._python, member.priority))
+        self._pending += 1
+        self._python += self._all.overheads.push
+        where = self._all.device[unit], kind
+        self._lane_of[unit] = self._lanes.get(where) or self._open(where)
+        waits = [each for each in before if under_way[each]]
+        for each in waits:
+            blocked.setdefault(each, []).append(unit)
+        for part in self._parts.get(unit, (unit,)):
+            under_way[part] = 1
+        self._wait[unit] = len(waits)
+        if not waits:
+            when = max(self._now, self._python)
+            heappush(self._agenda, (when, next(self._order), unit, -1))
+        else:
+            self._ready[unit] = self._python  # not before
         if self._engine.naive:
-            self._wait(EVERYTHING)
+            self._until(EVERYTHING)
 
-    def _wait(self, target: int) -> None:
+    def _open(self, where: tuple[str, int]) -> _Serving:
+        """The lane for a device and a kind of operations; several may share it."""
+        lane = self._layout(device_of(where[0]), where[1], self._engine.sizes)
+        serving = self._served.get(lane.name)
+        if serving is None:
+            serving = self._served[lane.name] = _Serving(lane, len(self._names))
+            workers = [f"{lane.name}/{number}" for number in serving.idle]
+            self._names += [PUSHER] if self._engine.naive else workers
+            self._free += [-1] * lane.threads
+        self._lanes[where] = serving
+        return serving
+
+    def _until(self, target: int) -> None:
         """Simulate until an operation is over; Python's time is then that of its end.
 
         A joined operation is over with its last part.
         """
-        simulation = self._simulation
-        if target == EVERYTHING:
-            while simulation.pending:
-                simulation.step()
-        else:
-            var = self._vars[self._last_part.get(target, target)]
-            while not var.version and simulation.pending:
-                simulation.step()
-        self._python = max(self._python, simulation.time)
+        agenda, over = self._agenda, self._over
+        while self._pending and (target == EVERYTHING or not over[target]):
+            self._now, _, unit, worker = heappop(agenda)
+            if worker < 0:
+                self._serve(self._line_up(unit))
+            else:
+                self._finish(unit, worker)
+        self._python = max(self._python, self._now)
 
-    # Running
+    # Running: the rules of the virtual engine (`tools/virtual_time/simulation.py`)
 
-    def _start_job(self, job: Job, worker: str) -> int:
-        member: Any = job.claim
-        now, overheads = self._simulation.time, self._all.overheads
-        slept = self._free.get(worker, -1) < job.ready
-        begin = now + (overheads.idle if slept else overheads.busy)
-        if self._engine.naive:
-            worker = PUSHER
-        end = begin
-        for part in member.parts or (member,):
-            place = part.place
-            start = end + (overheads.part if member.parts else 0)
-            end = self._occupied(place, start)
-            self._ready[place], self._workers[place] = job.ready, worker
-            self._start[place], self._end[place] = start, end
-        self._free[worker] = end
-        return end
+    def _line_up(self, unit: int) -> _Serving:
+        """A unit is ready, but no worker looks at the queue of its lane yet."""
+        self._ready[unit] = self._now
+        serving: _Serving = self._lane_of[unit]
+        urgency = 0
+        if serving.lane.by_priority and unit not in self._parts:
+            urgency = -self._all.priority[unit]
+        heappush(serving.queue, (urgency, next(self._order), unit))
+        return serving
 
-    def _occupied(self, place: int, start: int) -> int:
-        copy = self._all.copies.get(place)
-        if copy is None:
-            return start + self._ns[place]
-        ns = self._ns[place]
-        return self._wires.reserve(self._machine.wires(copy), start, ns) + ns
+    def _serve(self, serving: _Serving) -> None:
+        """Idle workers take the first units of their lane."""
+        overheads, copies = self._all.overheads, self._all.copies
+        queue, idle = serving.queue, serving.idle
+        while queue and idle:
+            worker = serving.first + heappop(idle)
+            unit = self._next_of(serving) if serving.lane.pick else heappop(queue)[2]
+            slept = self._engine.naive or self._free[worker] < self._ready[unit]
+            end = self._now + (overheads.idle if slept else overheads.busy)
+            parts = self._parts.get(unit)
+            for place in parts or (unit,):
+                start = end + overheads.part if parts else end
+                end = start + self._ns[place]
+                if place in copies:
+                    end = self._sent(place, start)
+                self._ready[place], self._worker[place] = self._ready[unit], worker
+                self._start[place], self._end[place] = start, end
+            self._free[worker] = end
+            heappush(self._agenda, (end, next(self._order), unit, worker))
+
+    def _next_of(self, serving: _Serving) -> int:
+        """The unit that a policy of a user picks among those that are ready."""
+        queue, pick = serving.queue, serving.lane.pick
+        assert pick is not None
+        queue.sort()  # which keeps it a heap
+        return queue.pop(pick([self._claim(unit) for *_, unit in queue]))[2]
+
+    def _claim(self, unit: int) -> Operation:
+        """A unit as a policy sees it: it writes a var, for which others wait."""
+        every, var = self._all, Var()
+        row, kind = every.rows[unit], BULK if unit in self._parts else every.kind[unit]
+        parts, behind = self._parts.get(unit, (unit,)), deque[Any]()
+        for part in parts:
+            behind.extend(self._blocked.get(part, ()))
+        var.later = behind
+        cost = Cost(int(row["flops"]), int(row["nbytes"]))
+        device, name = device_of(every.device[unit]), every.name[unit]
+        urgency = every.priority[unit]
+        return Operation(_nothing, device, (), (var,), name, urgency, kind, cost)
+
+    def _sent(self, place: int, start: int) -> int:
+        """When a copy is over that may start, but has to wait for its wires."""
+        wires = self._machine.wires(self._all.copies[place])
+        return self._wires.reserve(wires, start, self._ns[place]) + self._ns[place]
+
+    def _finish(self, unit: int, worker: int) -> None:
+        """A unit is done: others may have become ready, and its worker is free.
+
+        The worker hands over what became ready first, and then looks which is next.
+        """
+        self._pending -= 1
+        mine: _Serving = self._lane_of[unit]
+        heappush(mine.idle, worker - mine.first)
+        lanes = [mine]
+        for part in self._parts.get(unit, (unit,)):
+            self._under_way[part] = 0
+            self._over[part] = 1
+            for behind in self._blocked.pop(part, ()):
+                self._wait[behind] -= 1
+                if self._wait[behind]:
+                    continue
+                pushed = self._ready[behind]
+                if pushed <= self._now:
+                    lanes.append(self._line_up(behind))
+                else:  # in simulated time, nobody has pushed it yet
+                    heappush(self._agenda, (pushed, next(self._order), behind, -1))
+        for serving in lanes:
+            self._serve(serving)
+
+
+def _nothing() -> None:
+    """Only the order and the time count."""
 
 
 def _groups(operations: Operations, engine: Engine) -> list[int]:
     """How many operations may be joined where each one is pushed; 0 and 1: none.
 
     Joined are those that the record has in joined operations, and those of a backward
-    pass that runs operator by operator.
+    pass that runs operator by operator; nothing but plain work is.
     """
-    count = len(operations)
-    sizes = [0] * count
-    members: dict[int, int] = {}
-    for each in operations.inside:
-        if each >= 0:
-            members[each] = members.get(each, 0) + 1
-    for place in range(count):
-        inside = operations.inside[place]
-        backward = operations.phase[place] == "backward"
-        asked = engine.backward_bulk if backward else engine.forward_bulk
-        if inside >= 0:
-            sizes[place] = members[inside] if asked is None else asked
-        elif backward and asked is not None and (operations.naive or not members):
-            sizes[place] = asked
-    return sizes
+    inside = np.asarray(operations.inside, np.int64)
+    backward = np.asarray([phase == "backward" for phase in operations.phase], bool)
+    part = inside >= 0
+    sizes = np.zeros(len(operations), np.int64)
+    sizes[part] = np.bincount(inside[part])[inside[part]]
+    alone = not part.any() or operations.naive
+    for asked, which in (
+        (engine.backward_bulk, backward),
+        (engine.forward_bulk, ~backward),
+    ):
+        if asked is not None:
+            sizes[which & (part | (backward & alone))] = asked
+    kind, priority = np.asarray(operations.kind), np.asarray(operations.priority)
+    sizes[(kind != NORMAL) | (priority != 0) | engine.naive] = 0
+    found: list[int] = sizes.tolist()
+    return found

@@ -12,7 +12,7 @@ from minimx.core.record import Record
 from minimx.experiments import graphs
 from minimx.experiments.groups import BULKS, ENGINE, POOLS, SCHEDULING, THREADS
 from minimx.experiments.machine import SPEEDS, Machine
-from minimx.experiments.operations import Operations
+from minimx.experiments.operations import Operations, once
 from minimx.experiments.recut import cut_otherwise
 
 
@@ -51,7 +51,7 @@ def _of_record(operations: Operations) -> Iterator[str]:
             f"({operations.outside:,} of them); a replay starts them at once. Call "
             "mx.nd.waitall() before a record."
         )
-    if idle := _sum_of(record, "cached"):
+    if idle := once(record, _sum_of, "cached"):
         yield (
             f"pools held {idle:,} idle bytes when the record started; a replay begins "
             "with empty pools, so it counts more driver calls."
@@ -65,10 +65,9 @@ def _of_record(operations: Operations) -> Iterator[str]:
 
 def _sum_of(record: Record, event: str) -> int:
     """The bytes of all events of a kind."""
-    mem = record.mem()
-    if event not in record.strings:
-        return 0
-    return int(np.sum(mem["rounded"][mem["event"] == record.strings.index(event)]))
+    mem, texts = record.mem(), record.strings
+    mine = mem["event"] == (texts.index(event) if event in texts else -1)
+    return int(np.sum(mem["rounded"][mine]))
 
 
 def _of_engine(
@@ -108,7 +107,7 @@ def _of_memory(
     record = operations.record
     if not turned & {*POOLS, *SPEEDS}:
         return
-    if turned & {*POOLS} and (live := _sum_of(record, "live")):
+    if turned & {*POOLS} and (live := once(record, _sum_of, "live")):
         yield (
             f"{live:,} bytes were in use before the record started: a replay gives "
             "them blocks by the new rules, a program that turns the knob does not."

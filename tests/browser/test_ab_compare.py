@@ -32,14 +32,17 @@ pair
 # Begin and end of the stretch that each of the two pictures shows, in nanoseconds.
 SHOWN = """() => [...document.querySelectorAll('.mx-view[data-view=compared]')]
   .map((view) => [Number(view.dataset.low), Number(view.dataset.high)])"""
+PAINTED = """() => new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+})"""
 TIMES = (
     "[...document.querySelectorAll('[data-view=compared]')].map(v => v.dataset.times)"
 )
 
 
 def shown(notebook: Notebook) -> list[list[float]]:
-    """What both show, once they were painted."""
-    notebook.page.wait_for_timeout(300)
+    """What both show, once they were painted: in the next frame."""
+    notebook.page.evaluate(PAINTED)
     found: list[list[float]] = notebook.page.evaluate(SHOWN)
     return found
 

@@ -212,14 +212,19 @@ def test_a_knob_is_answered_at_once_for_ten_thousand_operations(
         "MXNET_CPU_WORKER_NTHREADS": [str(k) for k in range(2, 12)],
     }
     times: list[float] = []
+    timelines = [notebook.data("compare", "timelines")]
     for name, values in changes.items():
         took = notebook.page.evaluate(TIMES, [name, values])
         median, least = statistics.median(took), min(took)
         print(f"\n{name}: median {median:.0f} ms of {len(took)}, least {least:.0f} ms")
+        timelines.append(notebook.data("compare", "timelines"))
         times += took
+        # Others may use the machine as well: then only the quickest says what it takes.
+        assert least < 3 * TARGET
     median = statistics.median(times)
     print(f"knob to redraw, {operations} operations, 20 changes: {median:.0f} ms")
     assert len(times) == 20
-    # Others may use the machine as well: then only the quickest says what it takes.
-    assert min(times) < 3 * TARGET
+    assert timelines[0] == timelines[1] != timelines[2], (
+        "a pool moves no operation, so none is sent again; workers do"
+    )
     assert notebook.complaints == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,14 +12,15 @@ import pytest
 import minimx as mx
 from minimx.core import engine
 from minimx.core.device import cpu, gpu
-from minimx.core.engine.kinds import BULK
+from minimx.core.engine.kinds import BULK, NORMAL
 from minimx.core.engine.lanes import Sizes
 from minimx.core.errors import ArgumentError
 from minimx.core.events import Finished
 from minimx.core.record import Record
 from minimx.experiments.machine import Machine, durations
-from minimx.experiments.operations import EVERYTHING, Operations
+from minimx.experiments.operations import EVERYTHING, NOTHING, Operations, Overheads
 from minimx.experiments.schedule import Engine, schedule
+from tests.experiments.by_policies import by_policies
 from tests.experiments.programs import (
     NAIVE,
     VIRTUAL,
@@ -73,6 +76,89 @@ def test_every_run_predicts_every_other(which: str) -> None:
             if first == second:
                 lanes = [(x.name, x.worker, x.start, x.end) for x in found.lanes]
                 assert sorted(lanes) == as_recorded(real)
+
+
+@pytest.mark.parametrize("which", PROGRAMS)
+def test_plain_numbers_decide_as_the_engine_does(which: str) -> None:
+    """The same times, workers and joined operations, to the nanosecond."""
+    for knobs in (VIRTUAL, {}):  # on the wall clock the engine takes time as well
+        same_as_policies(Operations.of(recorded(PROGRAMS[which](), **knobs)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_plain_numbers_decide_as_the_engine_does_for_any_program(seed: int) -> None:
+    """Of any shape: urgent operations, copies, several devices, late pushes."""
+    chance = random.Random(seed)
+    operations = Operations.of(anything(chance, count=chance.randint(2, 80)))
+    took = [chance.choice((0, 1, 50, 1000, 1000)) for _ in operations.op]
+    kinds = [chance.choice((NORMAL, NORMAL, kind)) for kind in operations.kind]
+    alone = [-1] * len(took)
+    slow = Overheads(*(chance.choice((0, 7, 300)) for _ in range(4)))
+    waits = [
+        chance.choice((NOTHING, NOTHING, NOTHING, EVERYTHING, chance.randrange(-1, n)))
+        for n in range(len(took))
+    ]
+    program = replace(operations, ns=took, kind=kinds, inside=alone, waits=waits)
+    same_as_policies(replace(program, overheads=slow))
+
+
+def same_as_policies(operations: Operations) -> None:
+    """Hold the replay to that by the engine's own parts, under every engine."""
+    sizes = Sizes(cpu_workers=2, cpu_priority=1, gpu_workers=3, gpu_copy=1)
+    others = [Engine(), Engine(sizes=sizes, forward_bulk=3, backward_bulk=4)]
+    for settings in [settings for _, settings in ENGINES] + others:
+        found = schedule(operations, settings)
+        columns, workers, pushes, joined = by_policies(operations, settings)
+        mine = (found.pushed, found.ready, found.start, found.end)
+        assert [column.tolist() for column in mine] == columns
+        assert (found.workers, found.pushes, found.joined) == (workers, pushes, joined)
+
+
+def anything(chance: random.Random, count: int) -> Record:
+    """A record of operations that some others wait for, on two devices."""
+    record = Record()
+    now = 0
+    for op in range(1, count + 1):
+        now += chance.choice((0, 0, 20, 3000))
+        device = chance.choice(("cpu(0)", "cpu(0)", "gpu(0)"))
+        phase = chance.choice(("forward", "backward", "other"))
+        name = chance.choice(("op", "op", "CopyCPU2GPU"))
+        urgency = chance.choice((0, 0, 0, 1, -2))
+        end = now + 1000
+        row = (op, name, "", phase, device, f"{device}/0", now, now, now, end, urgency)
+        record.op(*Finished(*row, 0, False))
+        for src in chance.sample(range(1, op), min(op - 1, chance.randint(0, 3))):
+            record.dependency(src, op, chance.choice(("RAW", "WAR", "WAW")))
+    return record
+
+
+class Latest:
+    """The youngest of the ready operations, with what it was told of them."""
+
+    def __init__(self) -> None:
+        SEEN.clear()
+
+    def pick(self, ready: Any) -> int:
+        """The last one."""
+        SEEN.append(ready)
+        return len(ready) - 1
+
+
+SEEN: list[Any] = []
+
+
+def test_a_policy_of_a_user_picks_in_a_replay() -> None:
+    record = made((1, 3), (2, 4), count=4)
+    mx.engine.register("Latest", Latest)
+    try:
+        found = schedule(Operations.of(record), Engine("Latest", Sizes(1)))
+    finally:
+        mx.policies.unregister("Latest")
+    assert [one.name for one in found.lanes] == ["op1", "op3", "op2", "op4"]
+    assert [[one.name for one in ready] for ready in SEEN if len(ready) > 1] == [
+        ["op2", "op3"]
+    ]
+    assert [one.waiting for one in SEEN[0]] == [1]
 
 
 def as_recorded(operations: Operations) -> list[tuple[str, str, int, int]]:

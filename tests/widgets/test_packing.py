@@ -20,6 +20,16 @@ def test_buffers_stand_in_the_order_of_their_layout() -> None:
     assert np.frombuffer(buffers[1], "<u2").tolist() == [3, 4, 5, 6]
 
 
+def test_whole_numbers_travel_in_the_narrowest_type_that_holds_them() -> None:
+    most = {"u1": 255, "u2": 65_535, "u4": 2**32 - 1, "f8": 2**53, "i4": -1}
+    table = {name: np.array([0, value], np.int64) for name, value in most.items()}
+    layout, buffers = pack({"ops": table})
+    assert layout["ops"] == [[name, name] for name in most]
+    for name, buffer in zip(most, buffers, strict=True):
+        assert np.frombuffer(buffer, f"<{name}").tolist() == [0, most[name]]
+    assert pack({"ops": {"t": np.zeros(0, np.int64)}})[0] == {"ops": [["t", "u1"]]}
+
+
 def test_a_type_without_a_code_is_refused() -> None:
     with pytest.raises(KeyError):
         pack({"ops": {"t": np.zeros(2, "complex128")}})

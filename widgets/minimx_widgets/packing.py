@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-# Table name -> column name -> values. A column's dtype must have a code below.
+# Table name -> column name -> values. A column's dtype must have a code below, or be
+# int64: whole numbers, which travel in the narrowest type that holds them all.
 Columns = Mapping[str, Mapping[str, Array]]
 
 _CODES = {
@@ -29,13 +30,29 @@ def pack(tables: Columns) -> tuple[dict[str, list[list[str]]], list[memoryview]]
     >>> layout, buffers[0].nbytes
     ({'ops': [['t', 'f8']]}, 16)
     """
-    layout, buffers = {}, []
+    layout: dict[str, list[list[str]]] = {}
+    buffers = []
     for name, columns in tables.items():
-        layout[name] = [[c, _CODES[column.dtype]] for c, column in columns.items()]
-        for column in columns.values():
+        layout[name] = []
+        for title, wide in columns.items():
+            column = narrowed(wide) if wide.dtype == np.int64 else wide
+            layout[name].append([title, _CODES[column.dtype]])
             little = column.astype(column.dtype.newbyteorder("<"), copy=False)
             buffers.append(np.ascontiguousarray(little).data.cast("B"))
     return layout, buffers
+
+
+def narrowed(column: Array) -> Array:
+    """Whole numbers in the narrowest type that a page knows and that holds them all.
+
+    >>> [narrowed(np.array([0, most])).dtype.str for most in (255, 256, 2**32, -1)]
+    ['|u1', '<u2', '<f8', '<i4']
+    """
+    low, high = column.min(initial=0), column.max(initial=0)
+    for code in ("u1", "u2", "u4", "i4"):
+        if np.iinfo(code).min <= low and high <= np.iinfo(code).max:
+            return column.astype(code)
+    return column.astype("f8")
 
 
 def join(parts: list[Columns]) -> dict[str, dict[str, Array]]:

@@ -98,6 +98,11 @@ class Side:
         """A record of its operations, for timelines and for alignment."""
         return as_record(self.run) if isinstance(self.run, Rerun) else self.run
 
+    @property
+    def drawn(self) -> object:
+        """What its timeline draws: the same object for operations at the same times."""
+        return self.run.schedule if isinstance(self.run, Rerun) else self.run
+
     @cached_property
     def took(self) -> int:
         """Nanoseconds from the first push to the last end."""

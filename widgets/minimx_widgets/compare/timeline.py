@@ -10,7 +10,8 @@ import traitlets
 
 from minimx.core.record import Record
 from minimx_widgets import esm, svg
-from minimx_widgets.run import News
+from minimx_widgets.compare.sides import Side
+from minimx_widgets.run import News, Run
 from minimx_widgets.sources import PREDICTED, of_clock
 from minimx_widgets.units import human_time
 from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
@@ -54,18 +55,28 @@ class Compared(EngineTimeline):
 
     #: Called with the operation that was marked on the page.
     chosen: Callable[[int], None] | None = None
+    #: What is drawn: a record, or the schedule of a replay.
+    drawn: object = None
 
-    def compare(self, record: Record, revision: int, **facts: Any) -> None:
-        """Show another record, or the same one beside another; facts: traits."""
-        other = record is not self.record
+    def __init__(self, side: Side, **settings: Any) -> None:
+        record = side.record
+        super().__init__(Run(record), zero=begin(record), took=span(record), **settings)
+        self.drawn = side.drawn
+
+    def compare(self, side: Side, revision: int, **facts: Any) -> None:
+        """Show another side, or the same one beside another; facts: traits.
+
+        Nothing new is drawn of one whose operations run at the same times.
+        """
         with self.hold_sync():
             for name, value in facts.items():
                 setattr(self, name, value)
+            if side.drawn is self.drawn:
+                return
+            record = side.record
             self.zero, self.took = begin(record), span(record)
-            if other:
-                self.revision = revision
-        if other:
-            self.run.replace(record)
+            self.drawn, self.revision = side.drawn, revision
+        self.run.replace(record)
 
     def summary(self) -> list[str]:
         """The key numbers, in words."""

@@ -6,7 +6,6 @@ import { moveTo, pairOf } from "./lib/engine/pairs.js";
 import { tipRow } from "./lib/page/frame.js";
 import { liveView } from "./lib/data/live.js";
 import { duration } from "./lib/drawing/scale.js";
-import { sourceOf } from "./lib/page/sources.js";
 
 const HELP =
   "Two records, each from its first push on. With common times both pictures show the same " +
@@ -143,11 +142,14 @@ class ComparedView extends EngineView {
     return super.describe(row).map((line) => (same(line) ? started : line));
   }
 
+  get source() {
+    return this.model.get("predicted") ? "predicted" : super.source;
+  }
+
   tell(shares, used, painted) {
     super.tell(shares, used, painted);
     const [low, high] = this.axis.range;
     const from = this.axis.mode === "time" ? this.data.zero : 0;
-    this.frame.setSource(this.model.get("predicted") ? "predicted" : sourceOf(this.data.header));
     Object.assign(this.frame.root.dataset, {
       drawn: String(this.data.header.revision ?? ""),
       times: this.pair.times,

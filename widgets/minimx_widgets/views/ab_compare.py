@@ -40,7 +40,6 @@ from minimx_widgets.compare.timeline import COMMON, Compared
 from minimx_widgets.compare.turnable import turnable
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.pictures.pool_knobs import control
-from minimx_widgets.run import Run
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_time
 
@@ -98,8 +97,7 @@ class ABCompare(Pictured):
         self._offered: tuple[Record, list[str]] | None = None
         pair = uuid.uuid4().hex[:8]
         self.views = tuple(
-            Compared(Run(side.record), height=112, pair=pair, times=times)
-            for side in self.sides
+            Compared(side, height=112, pair=pair, times=times) for side in self.sides
         )
         one, other = self.views
         self._together = traitlets.link((one, "times"), (other, "times"))
@@ -327,7 +325,7 @@ class ABCompare(Pictured):
             self.board.state = self._state(names, devices, whole)
         for view, side in zip(self.views, self.sides, strict=True):
             facts = {"title": side.title, "predicted": side.predicted, "whole": whole}
-            view.compare(side.record, self.revision, **facts)
+            view.compare(side, self.revision, **facts)
         if self._later.thread is not None:  # a page looks
             self._look_into()
 
@@ -360,7 +358,7 @@ class ABCompare(Pictured):
             "program": self.program is not None,
             "revision": self.revision,
             "timelines": [
-                view.revision if view.record is one.record else self.revision
+                view.revision if view.drawn is one.drawn else self.revision
                 for view, one in zip(self.views, self.sides, strict=True)
             ],
         }

@@ -102,19 +102,19 @@ class EngineTimeline(View):
         holds = holding(ops, self._holders)
         self._holders.difference_update(ops["op"][holds].tolist())
         start = self.record.conditions.t_start
-        times = {n: (ops[f"t_{n}"] - start).astype("f8") for n in _TIMES}
+        times = {n: ops[f"t_{n}"] - start for n in _TIMES}
         return {
             "ops": {
-                **{name: ops[old].astype("u4") for name, old in _NUMBERS.items()},
+                **{n: ops[old].astype(np.int64) for n, old in _NUMBERS.items()},
                 "phase": self._phases.codes(news.strings, ops["phase"]),
                 "failed": ops["failed"].astype("u1"),
                 "holds": holds.astype("u1"),
-                "priority": ops["priority"].astype("i4"),
+                "priority": ops["priority"],
                 **times,
             },
             "deps": {
-                "src": deps["src"].astype("u4"),
-                "dst": deps["dst"].astype("u4"),
+                "src": deps["src"],
+                "dst": deps["dst"],
                 "kind": self._kinds.codes(news.strings, deps["kind"]),
             },
         }

@@ -30,11 +30,16 @@ export class RunData {
   }
 
   /**
-   * A message of new rows. Subclasses take their tables from `tables`.
+   * A message of new rows. Views are told once of what changed. Subclasses take their tables from `tables`.
    * @param {any} header
    * @param {Record<string, Record<string, any>>} tables
    */
   take(header, tables) {
+    this.store.together(() => this.takeIn(header, tables));
+  }
+
+  /** @param {any} header @param {Record<string, Record<string, any>>} tables */
+  takeIn(header, tables) {
     if (header.full) {
       this.reset();
       this.store.restart();

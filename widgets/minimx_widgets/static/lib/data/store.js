@@ -4,6 +4,7 @@ const RUNS = Symbol.for("minimx.runs");
 const HOLD = 10_000; // milliseconds for which a turned knob stays in sight
 const LEAD = 0.3; // how much of the usual width is shown of the time before it
 const NARROWEST = 200; // nanoseconds
+const TOLD = ["op", "opTime", "follow", "range", "cursor"];
 const EASE = 0.85; // by how much a wide window narrows again with each move
 
 /**
@@ -28,6 +29,8 @@ class Store extends EventTarget {
     /** @type {{from: number, until: number}[]} what is to stay in sight for a while */
     this.held = [];
     this.clock = () => performance.now();
+    /** What it was before several changes that are told as one. @type {any} */
+    this.before = null;
   }
 
   /**
@@ -42,7 +45,28 @@ class Store extends EventTarget {
       this.span = this.range[1] - this.range[0];
       this.held = []; // the reader looks elsewhere
     }
-    this.dispatchEvent(new CustomEvent("change", { detail: keys }));
+    this.tell(keys);
+  }
+
+  /** @param {string[]} keys */
+  tell(keys) {
+    if (!this.before && keys.length) this.dispatchEvent(new CustomEvent("change", { detail: keys }));
+  }
+
+  /**
+   * Make several changes and tell the views once, of what is another afterwards: they draw
+   * nothing of what was in between.
+   * @param {() => void} change
+   */
+  together(change) {
+    this.before = Object.fromEntries(TOLD.map((key) => [key, this[key]]));
+    const { before } = this;
+    try {
+      change();
+    } finally {
+      this.before = null;
+    }
+    this.tell(TOLD.filter((key) => !same(before[key], this[key])));
   }
 
   /** The newest event known is at `time`: following views move on. @param {number} time */
@@ -75,7 +99,7 @@ class Store extends EventTarget {
     const range = [Math.min(Math.max(low, 0), this.now - NARROWEST), this.now];
     if (same(this.range, range)) return;
     this.range = range;
-    this.dispatchEvent(new CustomEvent("change", { detail: ["range"] }));
+    this.tell(["range"]);
   }
 
   /** A new record begins: time starts again. */

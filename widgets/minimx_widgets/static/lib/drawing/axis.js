@@ -123,7 +123,7 @@ export class Axis {
 
 /** The keys of `Axis.key`, for the help card. @type {[string, string][]} */
 export const AXIS_KEYS = [
-  ["W S", "zoom in, zoom out; also + − and the wheel once the view is clicked"],
+  ["W S", "zoom in, zoom out; also + −, a pinch, and the wheel once the view is clicked"],
   ["A D", "move to earlier, to later; also by dragging"],
   ["F", "fit the whole record"],
   ["L", "follow live: keep up with the newest event"],

@@ -1,4 +1,7 @@
-// Pointer handling of both timelines: hover, click, drag to move, shift-drag to measure.
+// Pointer handling of both timelines: hover, click, drag to move, shift-drag to measure,
+// and zooming about the pointer, by the wheel or two fingers.
+
+import { twoFingers, wheelFactor } from "./pinch.js";
 
 /**
  * @param {{surface: any, axis: any, left: number, signal: AbortSignal,
@@ -28,10 +31,25 @@ export function explore({
     return low + ((x - left) / wide()) * (high - low);
   };
 
+  const together = twoFingers({
+    surface,
+    signal,
+    began: () => {
+      grip = null;
+    },
+    moved: (factor, from, to) => {
+      const [low, high] = axis.range;
+      const width = (high - low) * factor;
+      const start = valueAt(from.x) - ((to.x - left) / wide()) * width;
+      axis.show([start, start + width]);
+      changed();
+    },
+  });
+
   surface.node.addEventListener(
     "pointerdown",
     (event) => {
-      if (event.button !== 0) return;
+      if (event.button !== 0 || together()) return;
       focus.focus({ preventScroll: true });
       const { x, y } = surface.place(event);
       grip = { x, y, range: axis.range, shift: event.shiftKey, moved: false };
@@ -45,7 +63,7 @@ export function explore({
     (event) => {
       const { x, y } = surface.place(event);
       if (!grip) {
-        hover(x, y);
+        if (!together()) hover(x, y);
         return;
       }
       if (Math.abs(x - grip.x) > 3) grip.moved = true;
@@ -95,7 +113,8 @@ export function explore({
     { signal },
   );
 
-  // The wheel scrolls the page until the view was clicked; then it zooms.
+  // The wheel scrolls the page until the view was clicked; then it zooms. A pinch, which
+  // is a wheel with Ctrl, always does.
   surface.node.addEventListener(
     "wheel",
     (event) => {
@@ -104,7 +123,7 @@ export function explore({
       const { x } = surface.place(event);
       if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) axis.pan(event.deltaX / wide());
       else
-        axis.zoom(Math.exp(event.deltaY / 400), Math.min(1, Math.max(0, (x - left) / wide())));
+        axis.zoom(wheelFactor(event), Math.min(1, Math.max(0, (x - left) / wide())));
       changed();
     },
     { signal, passive: false },

@@ -479,6 +479,11 @@ export class EngineView {
     ];
   }
 
+  /** Where they come from, in a word of `SOURCES`. */
+  get source() {
+    return sourceOf(this.data.header);
+  }
+
   /** Numbers in the head, in the legend, and for tests in data attributes. */
   tell(shares, used, painted) {
     const { data, theme } = this;
@@ -489,7 +494,7 @@ export class EngineView {
     const total = data.ops.n + data.ops.gone + data.skipped;
     this.frame.setNumbers(this.numbers(total, workers, mean));
     const { colour } = this;
-    this.frame.setSource(sourceOf(data.header));
+    this.frame.setSource(this.source);
     this.colourings.show(colour);
     const numbers = colour === "layer" ? data.layerNumber : data.operatorNumber;
     const names =

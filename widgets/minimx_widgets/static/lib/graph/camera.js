@@ -1,5 +1,7 @@
 // What part of a large picture is on the screen: moving, zooming, going to a place.
 
+import { twoFingers, wheelFactor } from "../drawing/pinch.js";
+
 const GLIDE = 180; // milliseconds
 
 /**
@@ -128,6 +130,7 @@ export class Camera {
     cancelAnimationFrame(this.gliding);
     const { width, height } = this.room();
     this.place = kept(place, this.whole(), width, height, this.filled);
+    this.focus.dataset.scale = this.place.scale.toFixed(4);
     this.surface.invalidate();
   }
 
@@ -209,8 +212,20 @@ export class Camera {
     let grip = null;
     const on = (name, call, options = {}) =>
       node.addEventListener(name, call, { signal, ...options });
+    const together = twoFingers({
+      surface: this.surface,
+      signal,
+      began: () => {
+        grip = null;
+      },
+      moved: (factor, from, to) => {
+        const { place, least, nearest } = this;
+        const near = zoomedAt(place, 1 / factor, from.x, from.y, least, nearest);
+        this.jump({ ...near, x: near.x + to.x - from.x, y: near.y + to.y - from.y });
+      },
+    });
     on("pointerdown", (event) => {
-      if (event.button !== 0) return;
+      if (event.button !== 0 || together()) return;
       this.focus.focus({ preventScroll: true });
       grip = { ...this.surface.place(event), place: this.place, moved: false };
       node.setPointerCapture(event.pointerId);
@@ -218,7 +233,7 @@ export class Camera {
     on("pointermove", (event) => {
       const { x, y } = this.surface.place(event);
       if (!grip) {
-        hover(...this.toPicture(x, y));
+        if (!together()) hover(...this.toPicture(x, y));
         return;
       }
       if (Math.hypot(x - grip.x, y - grip.y) > 3) grip.moved = true;
@@ -244,8 +259,7 @@ export class Camera {
         if (!this.focus.contains(document.activeElement) && !event.ctrlKey) return;
         event.preventDefault();
         const { x, y } = this.surface.place(event);
-        const factor = Math.exp(-event.deltaY / 400);
-        this.jump(zoomedAt(this.place, factor, x, y, this.least, this.nearest));
+        this.jump(zoomedAt(this.place, 1 / wheelFactor(event), x, y, this.least, this.nearest));
       },
       { passive: false },
     );
@@ -254,7 +268,7 @@ export class Camera {
 
 /** The keys of `Camera.key`, for the help card. @type {[string, string][]} */
 export const CAMERA_KEYS = [
-  ["W S", "zoom in, zoom out; also + − and the wheel once the view is clicked"],
+  ["W S", "zoom in, zoom out; also + −, a pinch, and the wheel once the view is clicked"],
   ["A D", "move left, right; PageUp and PageDown: up, down; or drag"],
   ["F", "fit the whole picture; also by double-click"],
 ];
