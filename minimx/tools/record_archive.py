@@ -1,8 +1,9 @@
 """Records as files: one `.npz` with a JSON manifest inside.
 
 The file is an ordinary NumPy archive: `manifest` is UTF-8 text in a uint8 array, every
-table a structured array. It holds no pickles, and nothing about the machine but its
-number of cores.
+table a structured array. It holds no pickles, and of the machine only its number of
+cores and what the caller gave as `more`: plain values beside the record, such as the
+versions of the libraries and the views that were open.
 
 A file from elsewhere may be damaged or made to hurt. So nothing in it is believed: the
 manifest is checked field by field, a table is read only if the size that it declares is
@@ -41,10 +42,11 @@ from minimx.core.record.tables import (
 )
 
 FORMAT = "minimx-record"
-VERSION = 5
+VERSION = 6
 OLDEST = 3  # that is still read
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
+MOST_MORE_BYTES = 1 << 20
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -56,10 +58,12 @@ def save(
     strings: Sequence[str],
     dropped: Mapping[str, int],
     conditions: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a record; the file appears whole or not at all. Returns its path.
 
-    Raises `DataError` if its folder does not exist.
+    more: plain values to be kept beside it, at most 1 MiB as JSON. Raises `DataError`
+    if its folder does not exist, or `more` is larger.
     """
     if not path.parent.is_dir():
         raise DataError(f"{path}: the folder {path.parent} does not exist.")
@@ -70,7 +74,13 @@ def save(
         "dropped": dict(dropped),
         "conditions": dict(conditions),
         "strings": list(strings),
+        "more": dict(more or {}),
     }
+    if len(json.dumps(manifest["more"])) > MOST_MORE_BYTES:
+        raise DataError(
+            f"{path}: what is to be kept beside the record is larger than "
+            f"{MOST_MORE_BYTES:,} bytes. Keep less of it."
+        )
     text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -83,6 +93,14 @@ def save(
 
 def load(path: Path) -> Contents:
     """Read and check a record. Raises `DataError`."""
+    return load_with_more(path)[0]
+
+
+def load_with_more(path: Path) -> tuple[Contents, dict[str, Any]]:
+    """A record, and what was kept beside it: plain values, which nobody has checked.
+
+    Raises `DataError`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             return _Reader(path, archive).contents()
@@ -114,7 +132,8 @@ class _Reader:
         self.archive = archive
         self.allowance = MOST_BYTES
 
-    def contents(self) -> Contents:
+    def contents(self) -> tuple[Contents, dict[str, Any]]:
+        self._check_members()
         raw = self._array("manifest", np.dtype(np.uint8), None, MOST_MANIFEST_BYTES)
         manifest = self._checked_manifest(json.loads(raw.tobytes().decode()))
         strings = manifest["strings"]
@@ -126,7 +145,17 @@ class _Reader:
             tables[name] = table
         self._check_sense(tables, strings)
         dropped = dict.fromkeys(TABLES, 0) | manifest["dropped"]
-        return Contents(tables, strings, dropped, manifest["conditions"])
+        contents = Contents(tables, strings, dropped, manifest["conditions"])
+        return contents, dict(manifest.get("more", {}))
+
+    def _check_members(self) -> None:
+        """The archive holds what a record has, each once, and nothing else."""
+        names = self.archive.namelist()
+        strange = set(names) - {f"{name}.npy" for name in ("manifest", *TABLES)}
+        self._demand(
+            not strange, f"it holds {sorted(strange)[:3]}, which no record has"
+        )
+        self._demand(len(names) == len(set(names)), "it holds a table twice")
 
     # Arrays
 
@@ -236,6 +265,7 @@ class _Reader:
         for part in ("rows", "dropped"):
             self._check_counts(part, found.get(part), exactly=tables)
         self._check_conditions(found.get("conditions"))
+        self._demand(isinstance(found.get("more", {}), dict), "'more' is no object")
         return dict(found)
 
     def _check_counts(

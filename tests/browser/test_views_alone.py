@@ -20,7 +20,7 @@ from minimx.core.events import CATEGORIES, Owner
 from minimx.core.record import Record
 from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import STYLE, View
-from tests.browser.pages import SHOTS, empty_page
+from tests.browser.pages import OF_WIDGETS, SHOTS, empty_page
 
 pytestmark = pytest.mark.browser
 
@@ -35,9 +35,11 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def stand(page: Page, view: View | KnobPanel) -> None:
     """Put a view on the page, with everything it would get from the kernel."""
-    names = ["run_id", "height", "axis", "measure", "device", "colour", "declared"]
-    names += ["presets", "state", "expanded"]
-    traits: dict[str, Any] = {n: getattr(view, n) for n in names if view.has_trait(n)}
+    traits: dict[str, Any] = {
+        name: getattr(view, name)
+        for name in view.trait_names(sync=True)
+        if not name.startswith("_") and name not in (*OF_WIDGETS, "frozen")
+    }
     buffers = None
     if isinstance(view, View):
         view.freeze()

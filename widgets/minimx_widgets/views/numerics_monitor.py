@@ -70,11 +70,11 @@ class NumericsMonitor(View):
     _esm = esm.module("numerics_monitor")
     rate = 5.0
 
-    kind = traitlets.Enum(TENSOR_KINDS, "gradient").tag(sync=True)
-    dtype = traitlets.Enum(TYPES, IN_USE).tag(sync=True)
-    unit = traitlets.Enum(UNITS, "layers").tag(sync=True)
-    scale = traitlets.Int(RECORDED).tag(sync=True)
-    at = traitlets.Int(-1).tag(sync=True)
+    kind = traitlets.Enum(TENSOR_KINDS, "gradient").tag(sync=True, kept=True)
+    dtype = traitlets.Enum(TYPES, IN_USE).tag(sync=True, kept=True)
+    unit = traitlets.Enum(UNITS, "layers").tag(sync=True, kept=True)
+    scale = traitlets.Int(RECORDED).tag(sync=True, kept=True)
+    at = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
     height = traitlets.Int(24).tag(sync=True)  # of a row
 
     def __init__(self, record: Any = None, **settings: Any) -> None:
