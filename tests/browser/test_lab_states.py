@@ -88,12 +88,16 @@ DIE = (
 
 def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -> None:
     page = notebook.page
-    open_lab(notebook, DIE, AGAIN, "mx.knobs.reset()")
+    open_lab(notebook, DIE, AGAIN, "lab.fit.step")
     page.locator("[data-field=batch_size] input").fill("100")
     page.locator("[data-field=batch_size] input").press("Enter")
     threads = page.locator("[data-knob=MXNET_CPU_WORKER_NTHREADS] input[type=text]")
     threads.fill("2")
     threads.press("Enter")
+    notebook.until(
+        "() => document.querySelector("
+        "'.mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS]').dataset.value === '2'"
+    )
     train(notebook, 30)
     page.click("[data-command=pause]")
     state(notebook, "paused")
@@ -106,10 +110,12 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
     notebook.until(f"n => {STEP} > n", int(notebook.data("training", "step")))
     page.click("[data-command=pause]")  # which writes the last state
     state(notebook, "paused")
-    step = int(notebook.data("training", "step"))
+    step = int(notebook.run(3))
+    notebook.until(f"n => {STEP} === n", step)
     notebook.start(1)
     state(notebook, "gone")
     assert notebook.data("engine", "colour") == "layer", "what was shown stays"
+    page.locator(".jp-Dialog .jp-mod-accept").click()  # JupyterLab says it as well
     notebook.until("() => " + KERNEL + ".status === 'idle'", timeout=60)
     assert notebook.run(0) == "Lab(lenet on (given), cpu(0), ready)"
     state(notebook, "ready")
@@ -122,14 +128,20 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
         notebook.shoot(f"states-left-{'dark' if dark else 'light'}")
     offered.get_by_text("Bring it back").click()
     offered.wait_for(state="hidden")
-    notebook.until(f"n => {STEP} === n", step)
+    note = page.locator("[data-view=lab] .mx-note")
+    note.get_by_text("The weights went with the kernel").wait_for()
     notebook.until(
-        "() => document.querySelector('[data-view=engine]').dataset.colour === 'layer'"
+        "() => Number(document.querySelector('[data-view=training]').dataset.loss) > 0"
+        " && document.querySelector('[data-view=engine]').dataset.colour === 'layer'"
         " && document.querySelector('[data-view=memory]').dataset.measure === 'rounded'"
     )
     said = notebook.run(2)
-    assert said.startswith("100 2 EngineTimeline:1?colour=layer&window=["), said
-    assert "marks=[" in said and "MemoryTimeline:1?measure=rounded" in said
+    assert said.startswith("100 2 EngineTimeline:1?colour=layer&"), said
+    assert (
+        "&marks=[" in said
+        and "&window=[" in said
+        and "MemoryTimeline:1?measure=rounded" in said
+    )
     assert said.strip().endswith("True")
     show(notebook)
     notebook.shoot("states-brought-back")

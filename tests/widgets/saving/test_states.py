@@ -101,7 +101,7 @@ KINDS: dict[str, tuple[Make, dict[str, Any]]] = {
     "DataView": (lambda: views.DataView(views_probe()), {"parts": "all"}),
     "MemoryTimeline": (
         of_record("MemoryTimeline"),
-        {"measure": "reserved", "window": [10.0, 5000.0], "pinned": 3, "axis": "events"},
+        {"measure": "reserved", "window": [10.0, 99.0], "pinned": 3, "axis": "events"},
     ),
     "PoolMap": (
         of_record("PoolMap"),
@@ -109,8 +109,8 @@ KINDS: dict[str, tuple[Make, dict[str, Any]]] = {
     ),
     "EngineTimeline": (
         of_record("EngineTimeline"),
-        {"colour": "layer", "window": [5.0], "pinned": ["cpu(0)/0"], "marks": [1.0, 9.0],
-         "find": "dot", "op": 2},
+        {"colour": "layer", "window": [5.0], "pinned": ["cpu(0)/0"], "op": 2,
+         "marks": [1.0, 9.0], "find": "dot"},
     ),
     "DeviceView": (of_record("DeviceView"), {"axis": "events", "window": [0.0, 3.0]}),
     "Overview": (of_record("Overview"), {"op": 1}),

@@ -399,8 +399,7 @@ class Lab(LabSaving):
             self._let_go()
             self.session.stop(wait=False)
             return ""
-        done = getattr(self, word)() if word in COMMANDS else None
-        return f"Written to {done}. open_run shows it again." if done else ""
+        return getattr(self, COMMANDS[word])() or "" if word in COMMANDS else ""
 
     def show_settings(self) -> None:
         """Show the settings that are in force."""

@@ -18,8 +18,11 @@ from minimx_widgets.base import STYLE
 from minimx_widgets.inbox import Inbox, Message
 from minimx_widgets.saving.states import StateOf
 
-#: What the buttons ask for, beside "stop".
-COMMANDS = ("train", "pause", "step", "undo", "recall", "save")
+#: What the buttons ask for, beside "stop", and the methods of a lab that do it.
+COMMANDS = {
+    "train": "train", "pause": "pause", "step": "step", "undo": "undo",
+    "recall": "recall", "save": "save_here",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from minimx.core.errors import ArgumentError
 from minimx.core.knobs import knobs
@@ -33,27 +33,32 @@ class LabSaving(HasState):
     _left: SavedRun | None = None
     _left_text = ""
 
+    @property
+    def _lab(self) -> Lab:
+        """Itself: this is a part of that class, which would be too long otherwise."""
+        return cast("Lab", self)
+
     # Its state
 
-    def state_widget(self: Lab) -> StateOf:  # type: ignore[misc]
+    def state_widget(self) -> StateOf:
         """The controls."""
-        return self.controls
+        return self._lab.controls
 
     def state_names(self) -> tuple[str, ...]:
         """The settings."""
         return tuple(vars(Settings()))
 
-    def state_parts(self: Lab) -> dict[str, Any]:  # type: ignore[misc]
+    def state_parts(self) -> dict[str, Any]:
         """The settings that are not the usual ones, as texts."""
         usual = Settings()
-        found = {name: text_of(self.settings, name) for name in vars(usual)}
+        found = {name: text_of(self._lab.settings, name) for name in vars(usual)}
         return {n: text for n, text in found.items() if text != text_of(usual, n)}
 
-    def bring_state(self: Lab, parts: Mapping[str, Any]) -> None:  # type: ignore[misc]
+    def bring_state(self, parts: Mapping[str, Any]) -> None:
         """Settings as they were; those that would begin afresh do."""
         usual, offered = (
             Settings(),
-            {f["name"]: f["choices"] for f in self.controls.fields},
+            {f["name"]: f["choices"] for f in self._lab.controls.fields},
         )
         texts = {n: str(parts.get(n, text_of(usual, n))) for n in vars(usual)}
         for name in ("network", "data"):
@@ -62,14 +67,14 @@ class LabSaving(HasState):
                 raise ArgumentError(
                     f"{name}={texts[name]!r}: this lab offers {', '.join(known)}."
                 )
-        found = {n: parse(n, text, self.given) for n, text in texts.items()}
-        check(replace(self.settings, **found))
+        found = {n: parse(n, text, self._lab.given) for n, text in texts.items()}
+        check(replace(self._lab.settings, **found))
         for name, text in texts.items():
-            self.set(name, text)
+            self._lab.set(name, text)
 
     # Files
 
-    def save(self: Lab, path: str | os.PathLike[str] = "") -> Path:  # type: ignore[misc]
+    def save(self, path: str | os.PathLike[str] = "") -> Path:
         """Write the newest training to one file, with its views as they are now.
 
         path: by default one in the present folder, named after what is trained and the
@@ -77,12 +82,17 @@ class LabSaving(HasState):
         `DataError` where it cannot be written.
         """
         if not path:
-            what = title_of(self.settings).replace(" on ", "-")
+            what = title_of(self._lab.settings).replace(" on ", "-")
             plain = "".join(c for c in what if c.isalnum() or c in "-_") or "run"
             path = f"{plain}-{time.strftime('%Y%m%d-%H%M%S')}.npz"
-        return save_run(self.run_of_views, path, lab=self._kept())
+        return save_run(self._lab.run_of_views, path, lab=self._kept())
 
-    def _kept(self: Lab) -> dict[str, Any]:  # type: ignore[misc]
+    def save_here(self) -> str:
+        """Save the run in the present folder; returns what was done, in words."""
+        path = self.save()
+        return f'Written to {path}. In any notebook: open_run("{path}")'
+
+    def _kept(self) -> dict[str, Any]:
         """The settings, and the knobs that differ from their defaults, as texts."""
         turned = {
             name: knobs.declared[name].format(value)
@@ -94,49 +104,59 @@ class LabSaving(HasState):
 
     # The last state
 
-    def _begin_keeping(self: Lab) -> None:  # type: ignore[misc]
+    def _begin_keeping(self) -> None:
         """Find what an earlier kernel has left, and keep what this one does."""
-        self.controls.belong(self)
-        self._last = last.LastRun(self.title, self._write_last)
+        self._lab.controls.belong(self)
+        self._last = last.LastRun(self._lab.title, self._write_last)
         self._left = self._last.found
         if self._left is not None:
             steps = self._left.record.metrics()["step"]
             self._left_text = (
-                f"{self.title}, step {int(steps.max(initial=0)):,}, "
+                f"{self._lab.title}, step {int(steps.max(initial=0)):,}, "
                 f"{_ago(self._last.age)} ago"
             )
 
-    def _write_last(self: Lab, path: Path) -> None:  # type: ignore[misc]
-        save_run(self.run_of_views, path, lab=self._kept(), newest=last.ROWS)
+    def _write_last(self, path: Path) -> None:
+        save_run(self._lab.run_of_views, path, lab=self._kept(), newest=last.ROWS)
 
-    def _keep_last(self: Lab, *, changed: bool) -> None:  # type: ignore[misc]
+    def _keep_last(self, *, changed: bool) -> None:
         """Training goes on, or its state changed: keep it, if that is due."""
-        if self.fit is not None:
-            self._left_text = "" if self.session.state == RUNNING else self._left_text
+        if self._lab.fit is not None:
+            self._left_text = (
+                "" if self._lab.session.state == RUNNING else self._left_text
+            )
             self._last.keep(now=changed)
 
-    def recall(self: Lab) -> None:  # type: ignore[misc]
+    def recall(self) -> str:
         """Bring back what an earlier kernel has left: settings, knobs, views, record.
 
-        The weights went with that kernel, so Train begins afresh. Raises
-        `ArgumentError` if nothing is left.
+        The weights went with that kernel, so Train begins afresh. Returns what was
+        done, in words. Raises `ArgumentError` if nothing is left.
         """
-        left, self._left, self._left_text = self._left, None, ""
+        left, text = self._left, self._left_text
+        self._left, self._left_text = None, ""
         if left is None:
             raise ArgumentError(
                 "Lab.recall: no earlier kernel has left a training of this lab."
             )
         knobs.set(**{n: v for n, v in left.lab["knobs"].items() if n in knobs.declared})
         self.state_string = left.lab["state"]
-        self.record.stop()
-        self.fit, self.goes_on, self._fresh = None, False, False
-        self.run_of_views.replace(left.record)
-        open_views = {type(view).__name__: view for view in self.run_of_views.views}
+        lab = self._lab
+        lab.record.stop()
+        lab.fit, lab.goes_on, lab._fresh = None, False, False
+        lab.run_of_views.replace(left.record)
+        open_views = {
+            type(view).__name__: view for view in self._lab.run_of_views.views
+        }
         for state in left.states:
             view: View | None = open_views.get(state.partition(":")[0])
             if view is not None:
                 view.state_string = state
-        self._changed(self.session)
+        self._lab._changed(self._lab.session)
+        return (
+            f"Settings, knobs and views are those of {text}. The weights went with the "
+            "kernel: Train begins afresh."
+        )
 
 
 def _ago(seconds: float) -> str:

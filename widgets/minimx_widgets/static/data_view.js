@@ -122,7 +122,7 @@ class DataPage {
   }
 
   show() {
-    this.kept.note();
+    this.kept?.note();
     if (!this.empty) return; // the theme arrives before there is a page
     const [facts, buffers] = this.model.get("frozen") ?? [];
     this.empty.hidden = Boolean(facts);

@@ -45,6 +45,7 @@ from minimx_widgets.run import Run
 from minimx_widgets.saving.states import HasState
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_time
+from minimx_widgets.views.knob_panel import code
 
 #: So many rows of the table of operators are shown.
 ROWS = 12
@@ -174,6 +175,10 @@ class ABCompare(HasState, Pictured):
         return trial
 
     # Looking
+
+    def code(self) -> str:
+        """A `with` block that puts the knobs in force which are turned for B."""
+        return code({n: (None, value) for n, value in self.sides[1].changes.items()})
 
     @property
     def names(self) -> tuple[str, str]:
@@ -362,6 +367,7 @@ class ABCompare(HasState, Pictured):
             "unknown": list(side.unknown),
             "frozen": self.frozen,
             "program": self.program is not None,
+            "code": self.code(),
             "revision": self.revision,
             "timelines": [
                 view.revision if view.record is one.record else self.revision

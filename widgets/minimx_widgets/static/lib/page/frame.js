@@ -251,11 +251,16 @@ export class Frame {
     else this.root.focus({ preventScroll: true });
   }
 
-  /** Copy what is set in the view as a string; it is shown as well, for pages that may not
-   * write to the clipboard. */
-  async copyState() {
+  /** Copy what is set in the view as a string. */
+  copyState() {
     const text = stateString(this.model);
     this.root.dataset.stateString = text;
+    return this.copy(text, "The state of this view");
+  }
+
+  /** Copy a text; it is shown as well, for pages that may not write to the clipboard.
+   * @param {string} text @param {string} what it is */
+  async copy(text, what) {
     const copied = await (navigator.clipboard?.writeText(text) ?? Promise.reject()).then(
       () => true,
       () => false,
@@ -263,7 +268,7 @@ export class Frame {
     if (this.signal.aborted) return;
     const before = this.note.textContent;
     if (before && this.note.dataset.kind === "error") return;
-    this.setNote(copied ? `Copied: ${text}` : `The state of this view: ${text}`);
+    this.setNote(copied ? `Copied: ${text}` : `${what}: ${text}`);
     clearTimeout(this.fading);
     const said = this.note.textContent;
     this.fading = setTimeout(() => {
