@@ -46,7 +46,6 @@ VERSION = 6
 OLDEST = 3  # that is still read
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
-MOST_MORE_BYTES = 1 << 20
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -62,8 +61,8 @@ def save(
 ) -> Path:
     """Write a record; the file appears whole or not at all. Returns its path.
 
-    more: plain values to be kept beside it, at most 1 MiB as JSON. Raises `DataError`
-    if its folder does not exist, or `more` is larger.
+    more: plain values to be kept beside it. Raises `DataError` if its folder does not
+    exist.
     """
     if not path.parent.is_dir():
         raise DataError(f"{path}: the folder {path.parent} does not exist.")
@@ -76,11 +75,6 @@ def save(
         "strings": list(strings),
         "more": dict(more or {}),
     }
-    if len(json.dumps(manifest["more"])) > MOST_MORE_BYTES:
-        raise DataError(
-            f"{path}: what is to be kept beside the record is larger than "
-            f"{MOST_MORE_BYTES:,} bytes. Keep less of it."
-        )
     text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -152,9 +146,7 @@ class _Reader:
         """The archive holds what a record has, each once, and nothing else."""
         names = self.archive.namelist()
         strange = set(names) - {f"{name}.npy" for name in ("manifest", *TABLES)}
-        self._demand(
-            not strange, f"it holds {sorted(strange)[:3]}, which no record has"
-        )
+        self._demand(not strange, f"it holds {sorted(strange)[:3]}, no part of one")
         self._demand(len(names) == len(set(names)), "it holds a table twice")
 
     # Arrays
@@ -183,19 +175,15 @@ class _Reader:
             header == _header_text(dtype, count),
             f"{name!r} does not hold {count:,} rows of the columns that it should have",
         )
-        self._demand(
-            body == count * dtype.itemsize,
-            f"{name!r} declares {count:,} rows and brings {body:,} bytes",
-        )
+        said = f"{name!r} declares {count:,} rows and brings {body:,} bytes"
+        self._demand(body == count * dtype.itemsize, said)
         return np.frombuffer(content, dtype, count, start)
 
     def _header(self, name: str, content: bytes) -> tuple[int, str]:
         """Where an array's bytes begin, and the text in which it describes itself."""
         start = 10 + int.from_bytes(content[8:10], "little")
-        self._demand(
-            content[:8] == _MAGIC and start <= len(content),
-            f"{name!r} is not an array in NumPy's format 1.0",
-        )
+        fine = content[:8] == _MAGIC and start <= len(content)
+        self._demand(fine, f"{name!r} is not an array in NumPy's format 1.0")
         return start, content[10:start].decode("latin-1").strip()
 
     # Values
@@ -219,18 +207,13 @@ class _Reader:
     def _check_sense(self, tables: Mapping[str, Array], strings: list[str]) -> None:
         """What ends must have begun, and events must be ours."""
         ops, calls = tables["ops"], tables["calls"]
-        self._demand(
-            bool((ops["t_start"] <= ops["t_end"]).all()),
-            "an operation ends before it starts",
-        )
-        self._demand(
-            bool((calls["t0"] <= calls["t1"]).all()), "a call ends before it starts"
-        )
+        forward = (ops["t_start"] <= ops["t_end"]).all()
+        self._demand(forward, "an operation ends before it starts")
+        forward = (calls["t0"] <= calls["t1"]).all()
+        self._demand(forward, "a call ends before it starts")
         powers = tables["exponents"]["power"]
-        self._demand(
-            bool(((powers >= POWERS[0]) & (powers <= POWERS[-1])).all()),
-            "there are powers of two that no number has",
-        )
+        within = ((powers >= POWERS[0]) & (powers <= POWERS[-1])).all()
+        self._demand(within, "there are powers of two that no number has")
         for table in ("tensors", "scaling"):
             scales = tables[table]["scale"]
             fine = bool((np.isfinite(scales) & (scales > 0)).all())
@@ -256,10 +239,8 @@ class _Reader:
             f"it has version {version!r}, this minimx reads {OLDEST} to {VERSION}",
         )
         strings = found.get("strings")
-        self._demand(
-            isinstance(strings, list) and all(isinstance(s, str) for s in strings),
-            "the string table is not a list of texts",
-        )
+        fine = isinstance(strings, list) and all(isinstance(s, str) for s in strings)
+        self._demand(fine, "the string table is not a list of texts")
         later = {name for v, names in ADDED.items() if v > version for name in names}
         tables = tuple(name for name in TABLES if name not in later)
         for part in ("rows", "dropped"):
@@ -333,9 +314,7 @@ def _header_text(dtype: np.dtype[Any], count: int) -> str:
 
 
 def _is_count(value: Any) -> bool:
-    return (
-        isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-    )
+    return type(value) is int and 0 <= value < 1 << 63  # True is none
 
 
 def _is_knob_value(value: Any) -> bool:

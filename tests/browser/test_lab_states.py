@@ -119,7 +119,7 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
     notebook.until("() => " + KERNEL + ".status === 'idle'", timeout=60)
     assert notebook.run(0) == "Lab(lenet on (given), cpu(0), ready)"
     state(notebook, "ready")
-    offered = page.locator(".mx-left", has_text="A kernel ended and left a training")
+    offered = page.locator(".mx-recall", has_text="A kernel ended and left a training")
     offered.wait_for()
     assert f"lenet on (given), step {step:,}, " in offered.inner_text()
     for dark in (False, True):

@@ -249,14 +249,14 @@ HOSTILE: dict[str, tuple[Callable[[Members], None], str]] = {
     "no rows": (manifest(lambda f: f.pop("rows")), "'rows'"),
     "half a row": (manifest(lambda f: f["rows"].update(ops=1.5)), "'rows'"),
     "negative drop": (manifest(lambda f: f["dropped"].update(ops=-1)), "'dropped'"),
-    "a table twice": (lambda m: m.update({"ops ": m["ops"]}), "which no record has"),
+    "a table twice": (lambda m: m.update({"ops ": m["ops"]}), "no part of one"),
     "a file elsewhere": (
         lambda m: m.update({"/tmp/evil": m["ops"]}),
-        "holds .*/tmp/evil.npy.*, which no record has",
+        "holds .*/tmp/evil.npy.*, no part of one",
     ),
     "a file above": (
         lambda m: m.update({"../../evil": m["ops"]}),
-        "which no record has",
+        "no part of one",
     ),
     "more that is no object": (manifest(lambda f: f.update(more=[1])), "'more'"),
     "another table": (manifest(lambda f: f["rows"].update(x=1)), "'rows'"),
@@ -308,9 +308,6 @@ def test_plain_values_are_kept_beside_a_record(record: Record, path: Path) -> No
     archive.save(path, contents.tables, *about, {"views": ["a:1"]})
     assert archive.load_with_more(path)[1] == {"views": ["a:1"]}
     assert Record.load(path).conditions == record.conditions
-    with pytest.raises(DataError, match="larger than 1,048,576 bytes"):
-        archive.save(path, contents.tables, *about, {"x": "y" * (1 << 20)})
-    assert archive.load_with_more(path)[1] == {"views": ["a:1"]}, "as it was"
 
 
 def test_a_bomb_is_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,8 @@ class Run:
             view.leave(self.record)
         self.record = record
         self.selected = 0
+        for view in list(self.views):
+            view.chosen()
         self.feed.post(self.feed.restart)
 
     def select(self, op: int, *, sender: View | None = None) -> None:

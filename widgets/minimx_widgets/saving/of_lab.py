@@ -49,17 +49,17 @@ class LabSaving(HasState):
         return tuple(vars(Settings()))
 
     def state_parts(self) -> dict[str, Any]:
-        """The settings that are not the usual ones, as texts."""
-        usual = Settings()
-        found = {name: text_of(self._lab.settings, name) for name in vars(usual)}
-        return {n: text for n, text in found.items() if text != text_of(usual, n)}
+        """The settings that are not the usual ones."""
+        usual = vars(Settings())
+        found = dict(vars(self._lab.settings))
+        for name in ("network", "data"):
+            found[name] = text_of(self._lab.settings, name)
+        return {name: value for name, value in found.items() if value != usual[name]}
 
     def bring_state(self, parts: Mapping[str, Any]) -> None:
         """Settings as they were; those that would begin afresh do."""
-        usual, offered = (
-            Settings(),
-            {f["name"]: f["choices"] for f in self._lab.controls.fields},
-        )
+        usual = Settings()
+        offered = {f["name"]: f["choices"] for f in self._lab.controls.fields}
         texts = {n: str(parts.get(n, text_of(usual, n))) for n in vars(usual)}
         for name in ("network", "data"):
             known = [choice[0] for choice in offered[name]]

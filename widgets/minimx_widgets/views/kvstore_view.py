@@ -123,11 +123,8 @@ class KVStoreView(PicturedWidget):
         return tuple(self._first_plain)
 
     def _plain(self) -> dict[str, Any]:
-        return {
-            "workload": self._workload,
-            "source": self._source,
-            **self.trial.choices(),
-        }
+        mine = {"workload": self._workload, "source": self._source}
+        return {**mine, **self.trial.choices()}
 
     def _more(self) -> dict[str, Any]:
         return {

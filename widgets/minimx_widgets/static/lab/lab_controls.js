@@ -116,7 +116,7 @@ class LabControls {
       onclick: press("recall"),
     });
     this.recall.dataset.command = "recall";
-    this.before = el("div", { class: "mx-left", hidden: true }, el("span"), this.recall);
+    this.before = el("div", { class: "mx-recall", hidden: true }, el("span"), this.recall);
     this.frame.addTool(
       button({
         label: "Save run",

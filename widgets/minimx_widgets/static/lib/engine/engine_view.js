@@ -148,12 +148,14 @@ export class EngineView {
           get: () => this.pins,
           set: (pins) => {
             this.pins = pins;
+            this.redraw();
           },
         },
         marks: {
           get: () => ruler.at.map(Math.round),
           set: (marks) => {
             ruler.at = [...marks];
+            this.redraw();
           },
         },
         find: { get: () => finder.field.value, set: (text) => finder.bring(text) },
