@@ -89,8 +89,6 @@ DIE = (
 def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -> None:
     page = notebook.page
     open_lab(notebook, DIE, AGAIN, "lab.fit.step")
-    page.locator("[data-field=batch_size] input").fill("100")
-    page.locator("[data-field=batch_size] input").press("Enter")
     threads = page.locator("[data-knob=MXNET_CPU_WORKER_NTHREADS] input[type=text]")
     threads.fill("2")
     threads.press("Enter")
@@ -98,6 +96,8 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
         "() => document.querySelector("
         "'.mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS]').dataset.value === '2'"
     )
+    page.locator("[data-field=batch_size] input").fill("100")
+    page.locator("[data-field=batch_size] input").press("Enter")
     train(notebook, 30)
     page.click("[data-command=pause]")
     state(notebook, "paused")
