@@ -23,7 +23,7 @@ Make = Callable[..., Lab]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Labs of a notebook whose last runs lie in a folder of the test."""
     monkeypatch.setattr(kernel, "in_kernel", lambda: True)
-    monkeypatch.setattr(last.threads, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr("minimx.core.kernels.threads.cache_dir", lambda: tmp_path)
     monkeypatch.setattr(last, "_mine", set())
     monkeypatch.chdir(tmp_path)
     made: list[Lab] = []

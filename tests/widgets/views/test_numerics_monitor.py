@@ -210,7 +210,7 @@ def test_devices_that_differ_are_rows_of_tensors_and_together_in_layers() -> Non
 
 
 def test_a_layer_is_marked_with_an_operation_and_the_other_way_round(
-    record: Record,
+    record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for op, (layer, phase) in enumerate(
         [("net/conv", "forward"), ("net/dense/fc", "forward"), ("net/conv", "backward"),
@@ -221,7 +221,7 @@ def test_a_layer_is_marked_with_an_operation_and_the_other_way_round(
     view = NumericsMonitor(record)
     sent: list[Any] = []
     other = EngineTimeline(view.run)
-    other.tell = sent.append
+    monkeypatch.setattr(other, "tell", sent.append)
     assert view.newest("net/conv") == 3, "of the backward pass, and not of net/conv2"
     assert view.newest("net/dense") == 0
     view.kind = "activation"
