@@ -1,8 +1,9 @@
 """Records as files: one `.npz` with a JSON manifest inside.
 
 The file is an ordinary NumPy archive: `manifest` is UTF-8 text in a uint8 array, every
-table a structured array. It holds no pickles, and nothing about the machine but its
-number of cores.
+table a structured array. It holds no pickles, and of the machine only its number of
+cores and what the caller gave as `more`: plain values beside the record, such as the
+versions of the libraries and the views that were open.
 
 A file from elsewhere may be damaged or made to hurt. So nothing in it is believed: the
 manifest is checked field by field, a table is read only if the size that it declares is
@@ -41,7 +42,7 @@ from minimx.core.record.tables import (
 )
 
 FORMAT = "minimx-record"
-VERSION = 5
+VERSION = 6
 OLDEST = 3  # that is still read
 MOST_BYTES = 1 << 30  # of everything in a file, unpacked
 MOST_MANIFEST_BYTES = 64 << 20
@@ -56,10 +57,12 @@ def save(
     strings: Sequence[str],
     dropped: Mapping[str, int],
     conditions: Mapping[str, Any],
+    more: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a record; the file appears whole or not at all. Returns its path.
 
-    Raises `DataError` if its folder does not exist.
+    more: plain values to be kept beside it. Raises `DataError` if its folder does not
+    exist.
     """
     if not path.parent.is_dir():
         raise DataError(f"{path}: the folder {path.parent} does not exist.")
@@ -70,6 +73,7 @@ def save(
         "dropped": dict(dropped),
         "conditions": dict(conditions),
         "strings": list(strings),
+        "more": dict(more or {}),
     }
     text = np.frombuffer(json.dumps(manifest).encode(), np.uint8)
     content = io.BytesIO()
@@ -83,6 +87,14 @@ def save(
 
 def load(path: Path) -> Contents:
     """Read and check a record. Raises `DataError`."""
+    return load_with_more(path)[0]
+
+
+def load_with_more(path: Path) -> tuple[Contents, dict[str, Any]]:
+    """A record, and what was kept beside it: plain values, which nobody has checked.
+
+    Raises `DataError`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             return _Reader(path, archive).contents()
@@ -114,7 +126,8 @@ class _Reader:
         self.archive = archive
         self.allowance = MOST_BYTES
 
-    def contents(self) -> Contents:
+    def contents(self) -> tuple[Contents, dict[str, Any]]:
+        self._check_members()
         raw = self._array("manifest", np.dtype(np.uint8), None, MOST_MANIFEST_BYTES)
         manifest = self._checked_manifest(json.loads(raw.tobytes().decode()))
         strings = manifest["strings"]
@@ -126,7 +139,15 @@ class _Reader:
             tables[name] = table
         self._check_sense(tables, strings)
         dropped = dict.fromkeys(TABLES, 0) | manifest["dropped"]
-        return Contents(tables, strings, dropped, manifest["conditions"])
+        contents = Contents(tables, strings, dropped, manifest["conditions"])
+        return contents, dict(manifest.get("more", {}))
+
+    def _check_members(self) -> None:
+        """The archive holds what a record has, each once, and nothing else."""
+        names = self.archive.namelist()
+        strange = set(names) - {f"{name}.npy" for name in ("manifest", *TABLES)}
+        self._demand(not strange, f"it holds {sorted(strange)[:3]}, no part of one")
+        self._demand(len(names) == len(set(names)), "it holds a table twice")
 
     # Arrays
 
@@ -154,19 +175,15 @@ class _Reader:
             header == _header_text(dtype, count),
             f"{name!r} does not hold {count:,} rows of the columns that it should have",
         )
-        self._demand(
-            body == count * dtype.itemsize,
-            f"{name!r} declares {count:,} rows and brings {body:,} bytes",
-        )
+        said = f"{name!r} declares {count:,} rows and brings {body:,} bytes"
+        self._demand(body == count * dtype.itemsize, said)
         return np.frombuffer(content, dtype, count, start)
 
     def _header(self, name: str, content: bytes) -> tuple[int, str]:
         """Where an array's bytes begin, and the text in which it describes itself."""
         start = 10 + int.from_bytes(content[8:10], "little")
-        self._demand(
-            content[:8] == _MAGIC and start <= len(content),
-            f"{name!r} is not an array in NumPy's format 1.0",
-        )
+        fine = content[:8] == _MAGIC and start <= len(content)
+        self._demand(fine, f"{name!r} is not an array in NumPy's format 1.0")
         return start, content[10:start].decode("latin-1").strip()
 
     # Values
@@ -190,18 +207,13 @@ class _Reader:
     def _check_sense(self, tables: Mapping[str, Array], strings: list[str]) -> None:
         """What ends must have begun, and events must be ours."""
         ops, calls = tables["ops"], tables["calls"]
-        self._demand(
-            bool((ops["t_start"] <= ops["t_end"]).all()),
-            "an operation ends before it starts",
-        )
-        self._demand(
-            bool((calls["t0"] <= calls["t1"]).all()), "a call ends before it starts"
-        )
+        forward = (ops["t_start"] <= ops["t_end"]).all()
+        self._demand(forward, "an operation ends before it starts")
+        forward = (calls["t0"] <= calls["t1"]).all()
+        self._demand(forward, "a call ends before it starts")
         powers = tables["exponents"]["power"]
-        self._demand(
-            bool(((powers >= POWERS[0]) & (powers <= POWERS[-1])).all()),
-            "there are powers of two that no number has",
-        )
+        within = ((powers >= POWERS[0]) & (powers <= POWERS[-1])).all()
+        self._demand(within, "there are powers of two that no number has")
         for table in ("tensors", "scaling"):
             scales = tables[table]["scale"]
             fine = bool((np.isfinite(scales) & (scales > 0)).all())
@@ -227,15 +239,14 @@ class _Reader:
             f"it has version {version!r}, this minimx reads {OLDEST} to {VERSION}",
         )
         strings = found.get("strings")
-        self._demand(
-            isinstance(strings, list) and all(isinstance(s, str) for s in strings),
-            "the string table is not a list of texts",
-        )
+        fine = isinstance(strings, list) and all(isinstance(s, str) for s in strings)
+        self._demand(fine, "the string table is not a list of texts")
         later = {name for v, names in ADDED.items() if v > version for name in names}
         tables = tuple(name for name in TABLES if name not in later)
         for part in ("rows", "dropped"):
             self._check_counts(part, found.get(part), exactly=tables)
         self._check_conditions(found.get("conditions"))
+        self._demand(isinstance(found.get("more", {}), dict), "'more' is no object")
         return dict(found)
 
     def _check_counts(
@@ -303,9 +314,7 @@ def _header_text(dtype: np.dtype[Any], count: int) -> str:
 
 
 def _is_count(value: Any) -> bool:
-    return (
-        isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-    )
+    return type(value) is int and 0 <= value < 1 << 63  # True is none
 
 
 def _is_knob_value(value: Any) -> bool:

@@ -11,14 +11,25 @@ window.stand = async ({ esm, css, traits, buffers }) => {
   if (buffers) traits.frozen = [traits.header, buffers.map(viewOf)];
   const sent = [];
   let listeners = [];
+  const call = (/** @type {string} */ wanted, ...values) => {
+    for (const [name, told] of [...listeners]) if (name === wanted) told(...values);
+  };
   const model = {
     get: (name) => traits[name],
     on: (name, call) => listeners.push([name, call]),
-    off: (name) => {
-      listeners = listeners.filter(([known]) => known !== name);
+    off: (name, told) => {
+      listeners = listeners.filter(([known, one]) => known !== name || (told && one !== told));
+    },
+    set: (name, value) => {
+      traits[name] = value;
+      call(`change:${name}`);
+    },
+    save_changes: () => {
+      window.stage.saved += 1;
     },
     send: (message) => sent.push(message),
   };
+  window.stage = { saved: 0 };
   const blob = new Blob([esm], { type: "text/javascript" });
   const module = await import(URL.createObjectURL(blob));
   const made = typeof module.default === "function" ? module.default() : module.default;
@@ -26,11 +37,9 @@ window.stand = async ({ esm, css, traits, buffers }) => {
   document.body.append(host);
   const leave = made.initialize?.({ model });
   const clean = made.render({ model, el: host });
-  const call = (/** @type {string} */ wanted, ...values) => {
-    for (const [name, told] of [...listeners]) if (name === wanted) told(...values);
-  };
-  window.stage = {
+  Object.assign(window.stage, {
     sent,
+    traits,
     tell: (message) => call("msg:custom", message, []),
     // New values of traits; how many milliseconds pass until they are painted.
     change: async (values) => {
@@ -46,7 +55,7 @@ window.stand = async ({ esm, css, traits, buffers }) => {
       clean();
       leave?.();
     },
-  };
+  });
 };
 
 /** @param {string} text base64 */

@@ -322,19 +322,45 @@ def views_keep_their_keys_to_themselves(notebook: Notebook) -> None:
     notebook.shoot("6-all-knobs")
 
 
+STRINGS = "[v.state_string for v in (lab.engine, lab.memory, lab.monitor)]"
+
+
 def test_a_reloaded_page_finds_its_lab_again(notebook: Notebook) -> None:
-    open_lab(notebook)
+    open_lab(notebook, STRINGS)
     train(notebook)
     # Saved before the page goes: the outputs stand in the file, or they are lost.
     notebook.page.evaluate(
         "async () => { await jupyterapp.commands.execute('docmanager:save'); }"
     )
+    page = notebook.page
+    for view, keys in (("engine", "cww"), ("memory", "m"), ("training", "g")):
+        page.locator(f".mx-view[data-view={view}]").focus()
+        for key in keys:
+            page.keyboard.press(key)
+    page.keyboard.press("Shift+C")
+    state = "document.querySelector('.mx-view[data-view=training]')?.dataset.{}"
+    copied = "TrainingMonitor:1?loss_scale=log"
+    notebook.until(f"text => {state.format('stateString')} === text", copied)
+    colour, measure = (
+        notebook.data("engine", "colour"),
+        notebook.data("memory", "measure"),
+    )
+    assert (colour, measure) == ("layer", "rounded")
+    page.wait_for_timeout(600)  # what was set goes to the kernel a moment later
+    strings = notebook.run(1)
+    assert "EngineTimeline:1?colour=layer&window=[" in strings
+    assert "MemoryTimeline:1?measure=rounded" in strings and copied in strings
     operations = int(notebook.data("engine", "operations"))
     notebook.reload()
     notebook.until(f"n => {OPERATIONS} > n", operations, timeout=60)
-    state = "document.querySelector('.mx-view[data-view=training]')?.dataset.state"
-    notebook.until(f"() => {state} == 'training'")
-    notebook.page.click("[data-command=stop]")
+    notebook.until(f"() => {state.format('state')} == 'training'")
+    notebook.until(f"c => {DATA('engine', 'colour')} === c", colour)
+    notebook.until(f"m => {DATA('memory', 'measure')} === m", measure)
+    steps = int(notebook.data("training", "step"))
+    notebook.until(f"n => {STEP} > n + 2", steps)
+    hide_sidebar(notebook)
+    notebook.shoot("8-reloaded")
+    page.click("[data-command=stop]")
     assert notebook.complaints == []
 
 

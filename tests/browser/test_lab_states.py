@@ -76,6 +76,87 @@ def comes_back(notebook: Notebook) -> None:
     train(notebook)
 
 
+AGAIN = (
+    "import minimx as mx\n"
+    "print(lab.settings.batch_size, mx.knobs.MXNET_CPU_WORKER_NTHREADS,"
+    " lab.engine.state_string, lab.memory.state_string, lab.record.rows('ops') > 100)"
+)
+#: The kernel dies as it would of a lack of memory, once its last state is written.
+DIE = (
+    "import os, signal, time\n"
+    "end = time.monotonic() + 30\n"
+    "while not lab._last.path.exists() and time.monotonic() < end: time.sleep(0.1)\n"
+    "time.sleep(1)\n"
+    "os.kill(os.getpid(), signal.SIGKILL)"
+)
+
+
+def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -> None:
+    page = notebook.page
+    open_lab(notebook, DIE, AGAIN, "lab.fit.step")
+    threads = page.locator("[data-knob=MXNET_CPU_WORKER_NTHREADS] input[type=text]")
+    threads.fill("2")
+    threads.press("Enter")
+    notebook.until(
+        "() => document.querySelector("
+        "'.mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS]').dataset.value === '2'"
+    )
+    page.locator("[data-field=batch_size] input").fill("100")
+    page.locator("[data-field=batch_size] input").press("Enter")
+    train(notebook, 30)
+    page.click("[data-command=pause]")
+    state(notebook, "paused")
+    for view, keys in (("memory", "m"), ("engine", "cwwwm")):
+        page.locator(f".mx-view[data-view={view}]").focus()
+        for key in keys:
+            page.keyboard.press(key)
+    page.wait_for_timeout(600)
+    page.click("[data-command=train]")
+    notebook.until(f"n => {STEP} > n", int(notebook.data("training", "step")))
+    page.click("[data-command=pause]")  # which writes the last state
+    state(notebook, "paused")
+    step = int(notebook.run(3))
+    notebook.until(f"n => {STEP} === n", step)
+    notebook.start(1)
+    state(notebook, "gone")
+    assert notebook.data("engine", "colour") == "layer", "what was shown stays"
+    page.locator(".jp-Dialog .jp-mod-accept").click()  # JupyterLab says it as well
+    notebook.until("() => " + KERNEL + ".status === 'idle'", timeout=60)
+    assert notebook.run(0) == "Lab(lenet on (given), cpu(0), ready)"
+    state(notebook, "ready")
+    offered = page.locator(".mx-recall", has_text="A kernel ended and left a training")
+    offered.wait_for()
+    assert f"lenet on (given), step {step:,}, " in offered.inner_text()
+    for dark in (False, True):
+        notebook.dark(dark)
+        show(notebook)
+        notebook.shoot(f"states-left-{'dark' if dark else 'light'}")
+    offered.get_by_text("Bring it back").click()
+    offered.wait_for(state="hidden")
+    note = page.locator("[data-view=lab] .mx-note")
+    note.get_by_text("The weights went with the kernel").wait_for()
+    notebook.until(
+        "() => Number(document.querySelector('[data-view=training]').dataset.loss) > 0"
+        " && document.querySelector('[data-view=engine]').dataset.colour === 'layer'"
+        " && document.querySelector('[data-view=memory]').dataset.measure === 'rounded'"
+    )
+    said = notebook.run(2)
+    assert said.startswith("100 2 EngineTimeline:1?colour=layer&"), said
+    assert (
+        "&marks=[" in said
+        and "&window=[" in said
+        and "MemoryTimeline:1?measure=rounded" in said
+    )
+    assert said.strip().endswith("True")
+    show(notebook)
+    notebook.shoot("states-brought-back")
+    assert notebook.data("training", "step") == "0"
+    train(notebook)  # it begins afresh, with the same settings
+    page.click("[data-command=stop]")
+    state(notebook, "stopped")
+    assert not [said for said in notebook.complaints if "Cannot send" in said]
+
+
 def test_without_a_trusted_notebook_a_cell_brings_the_lab_back(
     notebook: Notebook,
 ) -> None:

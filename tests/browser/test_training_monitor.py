@@ -114,15 +114,14 @@ def test_scales_are_switched_and_remembered(page: Page, theme: str) -> None:
     page.wait_for_function(
         "() => document.querySelector('.mx-view').dataset.lossScale === 'log'"
     )
-    sent = page.evaluate("() => stage.sent.at(-1)")
-    assert sent == {"kind": "show", "loss_scale": "log"}
+    assert page.evaluate("() => stage.traits.loss_scale") == "log", "the view keeps it"
     page.locator(".mx-view").focus()
     page.keyboard.press("n")
     page.wait_for_function(
         "() => document.querySelector('.mx-view').dataset.accuracyScale === 'linear'"
     )
-    sent = page.evaluate("() => stage.sent.at(-1)")
-    assert sent == {"kind": "show", "accuracy_scale": "linear"}
+    assert page.evaluate("() => stage.traits.accuracy_scale") == "linear"
+    page.wait_for_function("() => stage.saved > 0")
     shoot(page, f"training-log-{theme}")
 
 

@@ -20,7 +20,7 @@ from minimx.core.events import CATEGORIES, Owner
 from minimx.core.record import Record
 from minimx_widgets import EngineTimeline, KnobPanel, MemoryTimeline, TrainingMonitor
 from minimx_widgets.base import STYLE, View
-from tests.browser.pages import SHOTS, empty_page
+from tests.browser.pages import OF_WIDGETS, SHOTS, empty_page
 
 pytestmark = pytest.mark.browser
 
@@ -35,9 +35,11 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def stand(page: Page, view: View | KnobPanel) -> None:
     """Put a view on the page, with everything it would get from the kernel."""
-    names = ["run_id", "height", "axis", "measure", "device", "colour", "declared"]
-    names += ["presets", "state", "expanded"]
-    traits: dict[str, Any] = {n: getattr(view, n) for n in names if view.has_trait(n)}
+    traits: dict[str, Any] = {
+        name: getattr(view, name)
+        for name in view.trait_names(sync=True)
+        if not name.startswith("_") and name not in (*OF_WIDGETS, "frozen")
+    }
     buffers = None
     if isinstance(view, View):
         view.freeze()
@@ -206,3 +208,41 @@ def test_a_theme_switch_recolours_a_view(page: Page) -> None:
     page.wait_for_function(f"() => ({theme})() === 'dark'")
     page.wait_for_function(f"light => ({first})() !== light", arg=light)
     view.close()
+
+
+def test_what_is_set_on_a_page_is_one_string_for_another(page: Page) -> None:
+    view = EngineTimeline(many(400))
+    stand(page, view)
+    page.wait_for_function(PAINTED.format("operations"))
+    root = page.locator(".mx-view")
+    root.focus()
+    for key in ("c", "w", "w", "ArrowRight", "p", "m", "/"):
+        page.keyboard.press(key)
+    page.keyboard.type("relu & co")
+    expect(root).to_have_attribute("data-found", "0")
+    root.focus()
+    page.keyboard.press("Shift+C")
+    expect(root).to_have_attribute(
+        "data-state-string", re.compile("find=relu%20%26%20co")
+    )
+    text = root.get_attribute("data-state-string") or ""
+    assert text in page.inner_text(".mx-note"), "shown as well: no clipboard here"
+    page.screenshot(path=str(SHOTS / "state-copied.png"))
+    shown = {key: root.get_attribute(f"data-{key}") for key in ("colour", "pinned")}
+    assert shown["colour"] == "layer" and shown["pinned"]
+    page.wait_for_function("() => stage.saved > 0")
+    page.evaluate("() => stage.close()")
+
+    other = EngineTimeline(view.record)
+    other.state_string = text
+    assert other.pinned == [shown["pinned"]] and len(other.window) == 2
+    stand(page, other)
+    page.wait_for_function(PAINTED.format("operations"))
+    for key, value in shown.items():
+        expect(root).to_have_attribute(f"data-{key}", value or "")
+    assert page.input_value(".mx-find input") == "relu & co"
+    page.keyboard.press("Tab")
+    root.focus()
+    page.keyboard.press("Shift+C")
+    expect(root).to_have_attribute("data-state-string", text)
+    view.run.close()

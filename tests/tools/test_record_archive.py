@@ -112,7 +112,6 @@ def narrowed(ops: Any, version: int) -> Any:
 
 
 def test_a_column_that_older_files_lack_is_zero(path: Path) -> None:
-    assert archive.VERSION - 1 == 4
     assert "inside" not in (dtype_of("ops", 4).names or ())
 
     def older(members: Members) -> None:
@@ -250,6 +249,16 @@ HOSTILE: dict[str, tuple[Callable[[Members], None], str]] = {
     "no rows": (manifest(lambda f: f.pop("rows")), "'rows'"),
     "half a row": (manifest(lambda f: f["rows"].update(ops=1.5)), "'rows'"),
     "negative drop": (manifest(lambda f: f["dropped"].update(ops=-1)), "'dropped'"),
+    "a table twice": (lambda m: m.update({"ops ": m["ops"]}), "no part of one"),
+    "a file elsewhere": (
+        lambda m: m.update({"/tmp/evil": m["ops"]}),
+        "holds .*/tmp/evil.npy.*, no part of one",
+    ),
+    "a file above": (
+        lambda m: m.update({"../../evil": m["ops"]}),
+        "no part of one",
+    ),
+    "more that is no object": (manifest(lambda f: f.update(more=[1])), "'more'"),
     "another table": (manifest(lambda f: f["rows"].update(x=1)), "'rows'"),
     "conditions gone": (manifest(lambda f: f.pop("conditions")), "conditions"),
     "more conditions": (manifest(lambda f: f["conditions"].update(x=1)), "conditions"),
@@ -280,6 +289,25 @@ def test_a_hostile_file_is_refused(case: str, path: Path) -> None:
     with pytest.raises(DataError, match=message) as refusal:
         Record.load(rewritten(path, change))
     assert str(path) in str(refusal.value)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_table_that_is_there_twice_is_refused(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive_:
+        content = archive_.read("ops.npy")
+    with zipfile.ZipFile(path, "a") as archive_:
+        archive_.writestr("ops.npy", content)
+    with pytest.raises(DataError, match="a table twice"):
+        Record.load(path)
+
+
+def test_plain_values_are_kept_beside_a_record(record: Record, path: Path) -> None:
+    contents, more = archive.load_with_more(path)
+    assert more == {}
+    about = (contents.strings, contents.dropped, contents.conditions)
+    archive.save(path, contents.tables, *about, {"views": ["a:1"]})
+    assert archive.load_with_more(path)[1] == {"views": ["a:1"]}
+    assert Record.load(path).conditions == record.conditions
 
 
 def test_a_bomb_is_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

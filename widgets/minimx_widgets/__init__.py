@@ -19,7 +19,8 @@ mirror planner, the kvstore: `PoolLevel(1)`, `PlannerLevel(1)`, `MirrorLevel(1)`
 `BenchCurves("mine.json")`. How workers share gradients, here or on 4,096 machines:
 `KVStoreView()`.
 Trainings that go wrong, to be diagnosed: `FailureLab()`. The lines of minimx that obey
-a knob or define an operator: `source("MXNET_ENGINE_TYPE")`.
+a knob or define an operator: `source("MXNET_ENGINE_TYPE")`. A run as one file, with its
+views: `save_run(record, "monday.npz")`, and `open_run("monday.npz")`.
 
 Names are looked up when they are first used, because Jupyter's server imports this
 package for `minimx_widgets.server` and needs none of them.
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from minimx_widgets.levels.planner_level import PlannerLevel as PlannerLevel
     from minimx_widgets.levels.pool_level import PoolLevel as PoolLevel
     from minimx_widgets.levels.push_level import PushLevel as PushLevel
+    from minimx_widgets.saving.run_file import open_run as open_run
+    from minimx_widgets.saving.run_file import save_run as save_run
     from minimx_widgets.scheduler.view import SchedulerStepper as SchedulerStepper
     from minimx_widgets.training.result import Result as Result
     from minimx_widgets.views.ab_compare import ABCompare as ABCompare
@@ -92,6 +95,8 @@ _MODULES = {
     "SideBySide": "views.side_by_side",
     "TapeStepper": "views.tape_stepper",
     "TrainingMonitor": "views.training_monitor",
+    "open_run": "saving.run_file",
+    "save_run": "saving.run_file",
     "source": "code.finding",
 }
 __all__ = list(_MODULES)

@@ -20,12 +20,13 @@ from typing import Any
 import anywidget
 import traitlets
 
-from minimx.core.errors import MXNetError
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.record import Record
 from minimx_widgets import esm, palette
 from minimx_widgets.flow import Flow
 from minimx_widgets.packing import Columns, join, newest, pack, pieces
 from minimx_widgets.run import News, Run
+from minimx_widgets.saving.states import Stateful, checked_window
 from minimx_widgets.tables import Table, Tables
 
 STYLE = palette.css() + (esm.STATIC / "theme.css").read_text(encoding="utf-8")
@@ -65,7 +66,7 @@ class Pictured:
         return mimebundle(self._widget(), repr(self), self.svg())
 
 
-class PicturedWidget(Pictured, anywidget.AnyWidget):
+class PicturedWidget(Stateful, Pictured, anywidget.AnyWidget):
     """A widget of this kind, in the style of all."""
 
     _css = STYLE
@@ -106,7 +107,7 @@ class View(PicturedWidget):
     #: Views of one run share the selection on the page under this name.
     run_id = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int(190).tag(sync=True)
-    axis = traitlets.Unicode("time").tag(sync=True)
+    axis = traitlets.Enum(("time", "events"), "time").tag(sync=True, kept=True)
     #: A whole frame kept in the widget's state, for pages without a kernel.
     frozen: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
@@ -131,7 +132,28 @@ class View(PicturedWidget):
     def leave(self, record: Record) -> None:
         """The run is about to show another record: keep what is wanted of this one."""
 
-    # Selection
+    @traitlets.validate("window")
+    def _valid_window(self, proposal: Any) -> list[float]:
+        return checked_window(type(self).__name__, proposal["value"])
+
+    # Selection, which is a part of the state as well
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("op",)
+
+    def _more(self) -> dict[str, Any]:
+        op = self.run.selected
+        return {"op": op} if op else {}
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        op = more.get("op", 0)
+        if isinstance(op, bool) or not isinstance(op, int) or op < 0:
+            raise ArgumentError(f"op={op!r} is not the number of an operation.")
+        self.run.select(op)
+
+    def chosen(self) -> None:
+        """An operation was marked in the run."""
+        self._keep()
 
     def select(self, op: int) -> None:
         """Mark an operation in all views of this run; 0 marks none."""

@@ -77,6 +77,18 @@ class GraphView(PicturedWidget, Generic[Planned]):
         """Do what a message of the view's own kind asks for; returns what was done."""
         raise ValueError(f"{type(self).__name__}: {message.get('kind')!r} is unknown.")
 
+    # -- its state --------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("tried",)
+
+    def _more(self) -> dict[str, Any]:
+        return {"tried": dict(self._trial)} if self._trial else {}
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        self._trial = {}
+        self.what_if(**dict(more.get("tried", {})))
+
     # -- settings ---------------------------------------------------------------------
 
     @property

@@ -54,6 +54,8 @@ class Run:
         #: What a training session says about itself; shown by the training monitor.
         self.status: dict[str, Any] = {}
         self.views: list[View] = []
+        #: Called with every operation that is marked, or 0.
+        self.heard: list[Callable[[int], None]] = []
         self.feed = Feed(self)
 
     @classmethod
@@ -73,14 +75,19 @@ class Run:
             view.leave(self.record)
         self.record = record
         self.selected = 0
+        for view in list(self.views):
+            view.chosen()
         self.feed.post(self.feed.restart)
 
     def select(self, op: int, *, sender: View | None = None) -> None:
         """Mark an operation in all views; 0 marks none."""
         self.selected = int(op)
-        if sender is None:
-            for view in list(self.views):
+        for view in list(self.views):
+            view.chosen()
+            if sender is None:
                 view.tell(self.selection())
+        for hear in list(self.heard):
+            hear(self.selected)
 
     def selection(self) -> dict[str, Any]:
         """The marked operation as the browser receives it."""

@@ -116,13 +116,11 @@ def test_a_page_that_says_hello_makes_the_probe_ask() -> None:
     assert not probe.due(40, 1e9)
 
 
-def test_the_page_asks_for_all_and_for_a_table() -> None:
+def test_the_page_asks_for_a_table() -> None:
     view = DataView(ready(images()), images())
     sent: list[Any] = []
     view.send = lambda content, buffers=None: sent.append(content)
-    view._hear(view, {"kind": "show", "parts": "all"}, [])
     view._hear(view, {"kind": "table"}, [])
-    assert view.parts == "all"
     assert "network says" in sent[0]["html"]
 
 

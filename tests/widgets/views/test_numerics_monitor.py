@@ -13,7 +13,7 @@ import traitlets
 from minimx.core.dtypes import POWERS
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
-from minimx_widgets import NumericsMonitor
+from minimx_widgets import EngineTimeline, NumericsMonitor
 from minimx_widgets.run import News
 from minimx_widgets.views.numerics_monitor import RECORDED
 
@@ -207,3 +207,29 @@ def test_devices_that_differ_are_rows_of_tensors_and_together_in_layers() -> Non
     assert rows == [("conv.weight of gpu(0)", 3), ("conv.weight of gpu(1)", 5)]
     view.unit = "layers"
     assert [(row.label, row.shown.size) for row in view.rows()] == [("conv", 8)]
+
+
+def test_a_layer_is_marked_with_an_operation_and_the_other_way_round(
+    record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for op, (layer, phase) in enumerate(
+        [("net/conv", "forward"), ("net/dense/fc", "forward"), ("net/conv", "backward"),
+         ("net/conv2", "backward")], 1,
+    ):  # fmt: skip
+        row = (record.new_op(), "op", layer, phase, "cpu(0)", "cpu(0)/0")
+        record.op(*row, op, op, op, op + 1, 0, 0, False)
+    view = NumericsMonitor(record)
+    sent: list[Any] = []
+    other = EngineTimeline(view.run)
+    monkeypatch.setattr(other, "tell", sent.append)
+    assert view.newest("net/conv") == 3, "of the backward pass, and not of net/conv2"
+    assert view.newest("net/dense") == 0
+    view.kind = "activation"
+    assert view.newest("net/dense") == 2, "a part of the layer"
+    view.select(2)
+    assert view.marked == "net/dense/fc" and sent[-1]["op"] == 2
+    view.run.replace(Record())
+    assert (
+        view.marked == "" and view.state_string == "NumericsMonitor:1?kind=activation"
+    )
+    view.run.close()

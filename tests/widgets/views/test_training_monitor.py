@@ -95,15 +95,6 @@ def test_scales_label_other_values(
     assert ("90 %" in words) == (accuracy_scale == "nines")
 
 
-def test_a_page_switches_scales_and_the_view_remembers(record: Record) -> None:
-    view = TrainingMonitor(record)
-    assert (view.loss_scale, view.accuracy_scale) == ("linear", "nines")
-    view._hear(view, {"kind": "show", "loss_scale": "log"}, [])
-    view._hear(view, {"kind": "show", "accuracy_scale": "linear", "axis": "time"}, [])
-    assert (view.loss_scale, view.accuracy_scale) == ("log", "linear")
-    assert view.axis == "time"
-
-
 def test_throughput_is_a_median_and_accuracy_a_running_mean() -> None:
     record = Record()
     for step in range(1, 101):

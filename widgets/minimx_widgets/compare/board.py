@@ -16,9 +16,10 @@ from minimx_widgets import esm
 from minimx_widgets.base import STYLE
 from minimx_widgets.compare.differences import DIFFERENCE, RATIO
 from minimx_widgets.inbox import Inbox, Message
+from minimx_widgets.saving.states import StateOf
 
 
-class Board(anywidget.AnyWidget):
+class Board(StateOf, anywidget.AnyWidget):
     """Figures, curves and buttons of a comparison.
 
     handle: does what the page asks, in a thread of the board; the newest of several
@@ -38,7 +39,7 @@ class Board(anywidget.AnyWidget):
     lines: traitlets.List[Any] = traitlets.List().tag(sync=True)
     #: Why they differ, in sentences, and of which revision of the state.
     why = traitlets.Dict().tag(sync=True)
-    show = traitlets.Enum((DIFFERENCE, RATIO), DIFFERENCE).tag(sync=True)
+    show = traitlets.Enum((DIFFERENCE, RATIO), DIFFERENCE).tag(sync=True, kept=True)
 
     # A board that could not be made is closed all the same, by its finaliser.
     _inbox: Inbox | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,8 +53,6 @@ class Compared(EngineTimeline):
     predicted = traitlets.Bool(False).tag(sync=True)
     revision = traitlets.Int(0).tag(sync=True)
 
-    #: Called with the operation that was marked on the page.
-    chosen: Callable[[int], None] | None = None
     #: What is drawn: a record, or the schedule of a replay.
     drawn: object = None
 
@@ -99,8 +97,6 @@ class Compared(EngineTimeline):
             self.times = message["times"]
             return
         super()._hear(widget, message, buffers)
-        if message.get("kind") == "select" and self.chosen is not None:
-            self.chosen(int(message["op"]))
 
 
 class _Compared(Picture):

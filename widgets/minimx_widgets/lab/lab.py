@@ -22,7 +22,7 @@ from minimx_widgets.lab import lab_settings, lab_views, labs
 from minimx_widgets.lab.before_after import BeforeAfter
 from minimx_widgets.lab.five import FiveSwitches
 from minimx_widgets.lab.lab_compare import Comparer
-from minimx_widgets.lab.lab_controls import LabControls
+from minimx_widgets.lab.lab_controls import COMMANDS, LabControls
 from minimx_widgets.lab.lab_drawers import Drawers
 from minimx_widgets.lab.lab_settings import LIVE, check, parse, text_of
 from minimx_widgets.lab.lab_states import Standing, described
@@ -31,6 +31,7 @@ from minimx_widgets.lab.lab_undo import Undoing
 from minimx_widgets.lab.situation import Situation
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.run import Run
+from minimx_widgets.saving.of_lab import LabSaving
 from minimx_widgets.training import warm_up
 from minimx_widgets.training.busy import Busy
 from minimx_widgets.training.comparing import STEPS
@@ -61,7 +62,7 @@ STATUS_INTERVAL = 1 / 6
 EPOCHS = 5
 
 
-class Lab:
+class Lab(LabSaving):
     """Controls, knobs and the views round one training.
 
     network: "mlp", "lenet", "resnet", a Block, or a function that makes one.
@@ -135,6 +136,7 @@ class Lab:
             if value is not None:
                 self.set(name, str(value))
         self._make_views()
+        self._begin_keeping()
         self._turning = Turning(self)
         self._unwatch = knobs.watch("*", self._turning.turned)
         self.box = self._compose()
@@ -333,7 +335,7 @@ class Lab:
         self._unwatch()
         for part in (
             self.controls, self.five, self.before_after, self.knobs, self.images,
-            self.drawers,
+            self.drawers, self._last,
         ):  # fmt: skip
             part.close()
         self._run.close()
@@ -391,15 +393,13 @@ class Lab:
         self.show_settings()
         self.drawers.renew(lab_views.CONVOLUTIONS)
 
-    def command(self, word: str) -> None:
-        """Do what a button says: train, pause, step, stop or undo."""
-        actions = {"train": self.train, "pause": self.pause, "step": self.step}
-        actions["undo"] = self.undo
+    def command(self, word: str) -> str:
+        """Do what a button says, one of `COMMANDS`; returns what is to be said."""
         if word == "stop":
             self._let_go()
             self.session.stop(wait=False)
-        elif word in actions:
-            actions[word]()
+            return ""
+        return getattr(self, COMMANDS[word])() or "" if word in COMMANDS else ""
 
     def show_settings(self) -> None:
         """Show the settings that are in force."""
@@ -463,6 +463,7 @@ class Lab:
             self.record.stop()
         if new_state:
             self._run.feed.poke()
+        self._keep_last(changed=new_state and session.state != RUNNING)
         now = time.monotonic()
         keep = new_state or status["state"] != RUNNING
         if keep or now - self._last_sent >= STATUS_INTERVAL:
@@ -485,6 +486,7 @@ class Lab:
             taken_by=self._taken_by,
             other="" if other is None else other.title,
             undo="" if before is None else before.title,
+            left=self._left_text,
             busy=self._busy.text,
             complaint=self._complaint,
         )

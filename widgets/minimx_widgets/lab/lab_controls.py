@@ -16,6 +16,13 @@ from minimx.core.errors import MXNetError
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE
 from minimx_widgets.inbox import Inbox, Message
+from minimx_widgets.saving.states import StateOf
+
+#: What the buttons ask for, beside "stop", and the methods of a lab that do it.
+COMMANDS = {
+    "train": "train", "pause": "pause", "step": "step", "undo": "undo",
+    "recall": "recall", "save": "save_here",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Field:
         }
 
 
-class LabControls(anywidget.AnyWidget):
+class LabControls(StateOf, anywidget.AnyWidget):
     """Fields and buttons. `change(name, text)` and `command(word)` do what they ask.
 
     Both are called in a thread of the controls, one after the other, so they may take
@@ -65,7 +72,7 @@ class LabControls(anywidget.AnyWidget):
         fields: list[Field],
         *,
         change: Callable[[str, str], None],
-        command: Callable[[str], None],
+        command: Callable[[str], str],
         **settings: Any,
     ) -> None:
         self._change, self._command = change, command
@@ -75,12 +82,21 @@ class LabControls(anywidget.AnyWidget):
         super().__init__(fields=messages, **settings)
         self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
 
+    @traitlets.observe("settings")
+    def _settings_changed(self, _change: Any) -> None:
+        self._keep()
+
     def tell(self, status: dict[str, Any], *, keep: bool) -> None:
         """Show how training goes. `keep` also stores it for pages opened later."""
         if keep:
             self.status = status
         elif self._inbox and self._inbox.thread:  # a browser is there
             self.send({"kind": "status", "status": status})
+
+    def say(self, text: str, *, ok: bool = True) -> None:
+        """Say on the page what was done, or why not."""
+        if self._inbox and self._inbox.thread:
+            self.send({"kind": "said", "ok": ok, "text": text})
 
     def close(self) -> None:
         """Take the controls away; their thread ends."""
@@ -90,7 +106,11 @@ class LabControls(anywidget.AnyWidget):
 
     def _do(self, message: Message) -> None:
         if message["kind"] == "command":
-            self._command(str(message["command"]))
+            try:
+                if done := self._command(str(message["command"])):
+                    self.say(done)
+            except (MXNetError, ValueError) as refused:
+                self.say(str(refused), ok=False)
         elif message["kind"] == "set":
             self._set(str(message["name"]), str(message["value"]))
 

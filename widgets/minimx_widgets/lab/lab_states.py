@@ -25,7 +25,8 @@ class Standing:
 
     state: of its session. goes_on: a training waits to be gone on with, whatever the
     session says. taken_by: the lab that it made way for. other: the lab that would make
-    way for this one. undo: the training that can be brought back. busy: what is to be
+    way for this one. undo: the training that can be brought back. left: what an earlier
+    kernel has left. busy: what is to be
     to be shown about the machine. complaint: about the kernel.
     """
 
@@ -38,6 +39,7 @@ class Standing:
     taken_by: str = ""
     other: str = ""
     undo: str = ""
+    left: str = ""
     busy: str = ""
     complaint: str = ""
 
@@ -91,6 +93,7 @@ class Standing:
             "message": message,
             "loses": self.loses,
             "undo": self.undo,
+            "left": self.left,
             "busy": self.busy if self.shown == RUNNING else "",
         }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 from minimx.core.errors import ArgumentError, did_you_mean
@@ -56,6 +58,15 @@ class Play:
         after = self.game.after(self.state, key)
         self.states.append(after)
         self.keys.append(key)
+
+    def again(self, keys: Iterable[str]) -> Play:
+        """The game from its beginning with these choices; this one stays as it is."""
+        made = copy(self)
+        made.states, made.keys, made.undone = self.states[:1], [], []
+        made._ends = {0: self._ends[0]}
+        for key in keys:
+            made.choose(key)
+        return made
 
     def undo(self) -> str:
         """Take the last choice back and return it.

@@ -46,6 +46,7 @@ class LevelView(AnsweringWidget):
         #: The numbers of the levels whose target was reached.
         self.done: set[int] = set()
         self._begin(what)
+        self._first = self.number
         super().__init__(**settings)
         self.refresh()
 
@@ -65,6 +66,30 @@ class LevelView(AnsweringWidget):
             )
         self.play = Play(self.levels[what - 1]())
         self.number = what
+
+    # -- its state ---------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("level", "chosen")
+
+    def _more(self) -> dict[str, Any]:
+        more: dict[str, Any] = {}
+        if self.number != self._first:
+            more["level"] = self.number
+        return more | ({"chosen": list(self.chosen)} if self.chosen else {})
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        number, keys = more.get("level", self._first), more.get("chosen", [])
+        with self._lock:
+            before = self.number, self.play
+            try:
+                if number != self.number:
+                    self._begin(number)
+                self.play = self.play.again([str(key) for key in keys])
+            except Exception:
+                self.number, self.play = before
+                raise
+            self.refresh()
 
     # -- playing -----------------------------------------------------------------------
 

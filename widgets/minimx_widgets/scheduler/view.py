@@ -7,6 +7,7 @@ may not start says which variable it waits for, and what would go wrong otherwis
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class SchedulerStepper(AnsweringWidget):
         self._lock = threading.RLock()
         self._push = push
         self._mine = 0  # lines of one's own so far
+        self._first_workers = workers
         self._begin(workers)
         super().__init__(**settings)
         self.refresh()
@@ -108,6 +110,38 @@ class SchedulerStepper(AnsweringWidget):
         self.exact = found is not None
         self.lines = [Named("the engine", line)]
         self._shown, self._step = 0, 0
+
+    # -- its state ---------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("workers", "moves", "step")
+
+    def _more(self) -> dict[str, Any]:
+        line = self.shown.line
+        more: dict[str, Any] = {}
+        if self.workers != self._first_workers:
+            more["workers"] = self.workers
+        if line.own >= 0:
+            more["moves"] = [[move.op, move.worker] for move in line.moves]
+        return more | ({"step": self._step} if self._step else {})
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        workers, step = more.get("workers", self._first_workers), more.get("step", 0)
+        moves = [lines.Move(*map(operator.index, one)) for one in more.get("moves", ())]
+        with self._lock:
+            before = self.lines, self._shown, self._step, self.best, self.exact
+            try:
+                if workers != self.workers:
+                    self._begin(operator.index(workers))
+                self.lines, self._shown, self._step = self.lines[:1], 0, 0
+                if moves:
+                    begun = lines.begin(self.program, workers, self._push)
+                    line = lines.replayed(begun, moves, own=0)
+                    self._keep_line(line, new=True)
+                self.show(step=operator.index(step))
+            except Exception:
+                self.lines, self._shown, self._step, self.best, self.exact = before
+                raise
 
     # -- what is shown -----------------------------------------------------------------
 
@@ -200,7 +234,7 @@ class SchedulerStepper(AnsweringWidget):
             if self.shown.line.over:
                 self.show(step=-1)
                 return
-            self._keep(self.shown.line.to_end(), new=own < 0)
+            self._keep_line(self.shown.line.to_end(), new=own < 0)
             self._step = len(self.shown.line.moments) - 1
             self.refresh()
 
@@ -227,11 +261,11 @@ class SchedulerStepper(AnsweringWidget):
         # A line of one's own goes on at its end; elsewhere another one branches off.
         at_end = self._step == len(self.shown.line.moments) - 1
         line = line.until_choice()
-        self._keep(line, new=self.shown.line.own < 0 or not at_end)
+        self._keep_line(line, new=self.shown.line.own < 0 or not at_end)
         self._step = len(line.moments) - 1
         self.refresh()
 
-    def _keep(self, line: Line, *, new: bool) -> None:
+    def _keep_line(self, line: Line, *, new: bool) -> None:
         if not new:
             self.lines[self._shown] = Named(self.shown.name, line)
             return

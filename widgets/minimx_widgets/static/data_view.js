@@ -2,6 +2,7 @@
 
 import { el } from "./lib/page/dom.js";
 import { Frame, tipHead } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { KINDS, canvasOf, colourOf, imagePixels, weightPixels } from "./lib/drawing/pixels.js";
 import { count, percent } from "./lib/drawing/scale.js";
 
@@ -51,6 +52,11 @@ class DataPage {
     picture.addEventListener("pointermove", (event) => this.hover(event), { signal });
     picture.addEventListener("pointerleave", () => this.point(null), { signal });
     const change = () => this.show();
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: { parts: { get: () => this.parts, set: (parts) => this.choose(parts) } },
+    });
     const hear = (message) => {
       if (message.kind === "table") this.frame.setTable(message.html);
     };
@@ -71,7 +77,6 @@ class DataPage {
   choose(parts) {
     this.parts = parts;
     this.choice.show(parts);
-    this.model.send({ kind: "show", parts });
     this.show();
   }
 
@@ -117,6 +122,7 @@ class DataPage {
   }
 
   show() {
+    this.kept?.note();
     if (!this.empty) return; // the theme arrives before there is a page
     const [facts, buffers] = this.model.get("frozen") ?? [];
     this.empty.hidden = Boolean(facts);

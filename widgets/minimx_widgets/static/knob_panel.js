@@ -3,6 +3,7 @@
 import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el, icon } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { control } from "./lib/page/knob_controls.js";
 import { refusal } from "./lib/page/refusal.js";
 import { listeningView } from "./lib/page/state_view.js";
@@ -156,6 +157,23 @@ class KnobPanel {
     );
     this.code_panel = new CodePanel({ model: this.model, frame: this.frame, signal });
     this.toggleAll(this.model.get("expanded"));
+    this.kept = new Kept({
+      model: this.model,
+      signal,
+      parts: {
+        expanded: {
+          get: () => this.frame.root.dataset.all === "true",
+          set: (on) => this.toggleAll(on),
+        },
+        search: {
+          get: () => this.search.value,
+          set: (text) => {
+            this.search.value = text;
+            this.filter();
+          },
+        },
+      },
+    });
   }
 
   group(name) {
@@ -299,12 +317,14 @@ class KnobPanel {
       if (words.length) node.open = any;
     }
     this.frame.root.dataset.searching = String(words.length > 0);
+    this.kept?.note();
   }
 
   toggleAll(on = this.frame.root.dataset.all !== "true") {
     this.frame.root.dataset.all = String(on);
     this.more.lastChild.textContent = on ? "Only the pinned knobs" : "All knobs";
     this.more.setAttribute("aria-expanded", String(on));
+    this.kept?.note();
   }
 
   toggleCode() {

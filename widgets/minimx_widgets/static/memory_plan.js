@@ -3,6 +3,7 @@
 import { CAMERA_KEYS, Camera } from "./lib/graph/camera.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { ROLES, neighbour, peakStep, tensorAt, tensorsOf } from "./lib/memory/plan_data.js";
 import {
   LEFT,
@@ -63,6 +64,11 @@ class MemoryPlan {
     });
     this.addTools(signal);
     this.trials = new Trials({ model, frame: this.frame, signal });
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: { colour: { get: () => this.colour, set: (value) => this.setColour(value) } },
+    });
     this.stage = el("div", { class: "mx-stage" });
     this.side = el("div", { class: "mx-side mx-facts", "aria-live": "polite" });
     this.side.style.height = `${model.get("height")}px`;
@@ -277,6 +283,7 @@ class MemoryPlan {
 
   /** Numbers in the head, facts at the side, the legend, data attributes for tests. */
   tell() {
+    this.kept?.note();
     const { state } = this;
     const { theme } = this.frame;
     this.frame.setNumbers([

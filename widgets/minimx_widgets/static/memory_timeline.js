@@ -4,6 +4,7 @@ import { el } from "./lib/page/dom.js";
 import { AXIS_KEYS, Axis, drawAxis, drawMarks, markText } from "./lib/drawing/axis.js";
 import { explore } from "./lib/drawing/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { PHASES, liveView } from "./lib/data/live.js";
 import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory/memory_data.js";
 import {
@@ -45,6 +46,8 @@ class MemoryView {
     this.data = data;
     this.measure = model.get("measure");
     this.device = "";
+    /** The device that was asked for; "" for the busiest. */
+    this.wanted = model.get("device");
     /** @type {number | null} an event number, pinned by click or arrow keys */
     this.pinned = null;
     /** @type {[number, number] | null} */
@@ -89,6 +92,34 @@ class MemoryView {
       },
       changed: () => this.redraw(),
     });
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        axis: { get: () => this.axis.mode, set: (mode) => this.setAxis(mode) },
+        measure: { get: () => this.measure, set: (measure) => this.setMeasure(measure) },
+        device: {
+          get: () => this.wanted,
+          set: (device) => {
+            [this.wanted, this.device] = [device, ""];
+            this.update();
+          },
+        },
+        window: {
+          get: () => this.axis.window,
+          set: (window) => {
+            this.axis.window = window;
+          },
+        },
+        pinned: {
+          get: () => this.pinned ?? -1,
+          set: (event) => {
+            this.pinned = event < 0 ? null : event;
+            this.redraw();
+          },
+        },
+      },
+    });
     data.store.addEventListener(
       "change",
       ({ detail }) => {
@@ -107,7 +138,7 @@ class MemoryView {
       signal,
       hidden: true,
       onchange: (event) => {
-        this.device = event.target.value;
+        this.device = this.wanted = event.target.value;
         this.pinned = null;
         this.redraw();
       },
@@ -165,7 +196,7 @@ class MemoryView {
       this.devices.hidden = names.length < 2;
     }
     if (!this.data.devices.has(this.device)) {
-      const wanted = this.model.get("device");
+      const { wanted } = this;
       this.device = names.includes(wanted) ? wanted : (busiest(this.data.devices) ?? "");
     }
     this.devices.value = this.device;
@@ -521,6 +552,7 @@ class MemoryView {
       marks: this.data.marks.length,
       selected: this.data.store.op,
     });
+    if (this.data.loaded >= 1) this.kept.note();
   }
 }
 

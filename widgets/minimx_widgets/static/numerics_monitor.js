@@ -42,6 +42,7 @@ const KEYS = [
   ["← →", "previous, next look"],
   ["Home End", "first, newest look"],
   ["↑ ↓", "previous, next row"],
+  ["Enter", "mark the newest operation of the row's layer in all views"],
   ["1 2 3", "weights, activations, gradients"],
   ["Z", "zones of the next type"],
   ["- +", "half, twice the loss scale"],
@@ -95,6 +96,9 @@ class NumericsView {
       draw: (ctx, width, height) => this.drawLanes(ctx, width, height),
     });
     this.listen();
+    const marked = () => this.repaint();
+    model.on("change:marked", marked);
+    signal.addEventListener("abort", () => model.off("change:marked", marked), { once: true });
   }
 
   addTools() {
@@ -139,6 +143,7 @@ class NumericsView {
     const { node } = this.surface;
     node.addEventListener("pointermove", (event) => this.hoverRow(event), { signal });
     node.addEventListener("pointerleave", () => this.point(-1), { signal });
+    node.addEventListener("click", () => this.mark(), { signal });
     const lanes = this.lanes.node;
     lanes.addEventListener("pointerdown", (event) => this.press(event), { signal });
     lanes.addEventListener("pointermove", (event) => this.hoverLane(event), { signal });
@@ -317,9 +322,16 @@ class NumericsView {
       x: () => this.set({ scale: RECORDED }),
       l: () => this.set({ unit: this.unit === "layers" ? "tensors" : "layers" }),
       s: () => this.nextSkipped(),
+      Enter: () => this.mark(),
     };
     actions[press]?.();
     return press in actions;
+  }
+
+  /** Mark the layer of the row that is pointed at in all views of the run. */
+  mark() {
+    const row = this.rows[this.pointed];
+    if (row) this.model.send({ kind: "layer", layer: row.layer });
   }
 
   move(by) {
@@ -363,6 +375,7 @@ class NumericsView {
       theme,
       kind: this.kind,
       pointed: this.pointed,
+      marked: this.model.get("marked"),
       tried: shift !== 0,
     });
   }
@@ -420,6 +433,7 @@ class NumericsView {
     this.said.textContent = this.sentence(share(0), share(3), scale);
     Object.assign(frame.root.dataset, {
       step,
+      marked: this.model.get("marked") ?? "",
       numbers: this.kind,
       dtype: this.dtype,
       unit: this.unit,

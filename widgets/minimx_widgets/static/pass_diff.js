@@ -5,6 +5,7 @@ import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { Frame, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
 import { STATES, stateAt } from "./lib/graph/graph_paint.js";
+import { Kept } from "./lib/page/kept.js";
 import { plannedView } from "./lib/page/state_view.js";
 import { Trials } from "./lib/page/trials.js";
 
@@ -67,6 +68,20 @@ class PassDiff {
       line: (index) => this.lineLooks(index),
       click: (index) => this.click(index),
       tell: (index) => this.reasons(index),
+    });
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        colour: { get: () => this.colour, set: (value) => this.setColour(value) },
+        part: {
+          get: () => this.chosen ?? -1,
+          set: (part) => {
+            this.chosen = this.state.parts[String(part)] ? part : undefined;
+            this.update();
+          },
+        },
+      },
     });
     this.update();
   }
@@ -311,6 +326,7 @@ class PassDiff {
 
   /** Numbers in the head, the legend, and data attributes for tests. */
   tell() {
+    this.kept?.note();
     const { state, part, index } = this;
     const { theme } = this.frame;
     const [name, before, after] = state.passes[index];

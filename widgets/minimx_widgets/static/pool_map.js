@@ -2,6 +2,7 @@
 
 import { el } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { liveView } from "./lib/data/live.js";
 import { EVENT, PoolData } from "./lib/memory/pool_data.js";
 import {
@@ -49,7 +50,7 @@ class PoolView {
     this.signal = signal;
     this.axis = model.get("axis");
     /** The step of the play head; -1 stays where the pool holds most. */
-    this.step = this.at = model.get("at");
+    this.step = model.get("at");
     this.chosen = 0;
     this.hovered = { size: 0, address: -1 };
     this.frame = new Frame({
@@ -81,6 +82,15 @@ class PoolView {
       overlay: (ctx, w, h) => this.drawHead(ctx, w, h),
     });
     this.listen(signal);
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        axis: { get: () => this.axis, set: (axis) => this.setAxis(axis) },
+        at: { get: () => this.step, set: (step) => this.moveTo(step) },
+        size: { get: () => this.chosen, set: (size) => this.choose(size) },
+      },
+    });
     data.store.addEventListener("change", () => this.redraw(), { signal });
   }
 
@@ -188,6 +198,12 @@ class PoolView {
     return history.at.step[row];
   }
 
+  /** Show another step, -1 for the moment when the pool holds most. @param {number} step */
+  moveTo(step) {
+    this.step = step;
+    this.redraw();
+  }
+
   /** Move the play head. @param {number} step */
   goTo(step) {
     this.step = step;
@@ -217,7 +233,6 @@ class PoolView {
     const { header } = this.data;
     const declared = JSON.stringify(this.model.get("declared").map((knob) => knob.name));
     if (declared !== this.knobs) this.addTrials();
-    if (header.at !== this.at) this.step = this.at = header.at; // Python moved the play head
     if (header.values) {
       this.trials.show({ ...header, live: true, said: "as recorded" });
       const names = header.devices.join();
@@ -261,6 +276,7 @@ class PoolView {
 
   drawClasses(ctx, width, height) {
     this.tell();
+    if (this.history?.n) this.kept.note();
     const { history, theme } = this;
     if (!history?.n) {
       ctx.fillStyle = theme.muted;

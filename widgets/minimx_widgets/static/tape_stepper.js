@@ -4,6 +4,7 @@ import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { button, el, lookAt } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { GraphCanvas } from "./lib/graph/graph_canvas.js";
+import { Kept } from "./lib/page/kept.js";
 import { plannedView } from "./lib/page/state_view.js";
 import { bytes } from "./lib/drawing/scale.js";
 import { Surface } from "./lib/drawing/surface.js";
@@ -77,6 +78,17 @@ class TapeStepper {
       tell: (index) => [tipRow("now", STATES[this.states[index]])],
     });
     this.addStrip();
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        tape: { get: () => this.run, set: (run) => this.showRun(run) },
+        at: {
+          get: () => (this.step === this.tape.peak ? -1 : this.step),
+          set: (step) => this.go(step < 0 ? this.tape.peak : step),
+        },
+      },
+    });
     signal.addEventListener("abort", () => clearInterval(this.playing), { once: true });
     this.update();
   }
@@ -210,6 +222,7 @@ class TapeStepper {
     this.words.textContent = this.steps[this.step].words;
     this.repaint();
     this.tell();
+    this.kept.note();
     return true;
   }
 

@@ -3,6 +3,7 @@
 import { button, el } from "./lib/page/dom.js";
 import { drawChart, plotBox } from "./lib/drawing/chart.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
+import { Kept } from "./lib/page/kept.js";
 import { PHASES, liveView } from "./lib/data/live.js";
 import { count, duration, lowerBound, moment, percent } from "./lib/drawing/scale.js";
 import { sourceOf } from "./lib/page/sources.js";
@@ -80,6 +81,15 @@ class TrainingView {
     this.surface.node.addEventListener("pointermove", (event) => this.hover(event), { signal });
     this.surface.node.addEventListener("pointerleave", () => this.leave(), { signal });
     data.store.addEventListener("change", (event) => this.follow(event), { signal });
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        axis: { get: () => this.axis, set: (axis) => this.setAxis(axis) },
+        loss_scale: { get: () => this.lossScale, set: (scale) => this.setLoss(scale) },
+        accuracy_scale: { get: () => this.accuracyScale, set: (scale) => this.setAccuracy(scale) },
+      },
+    });
   }
 
   get theme() {
@@ -97,24 +107,20 @@ class TrainingView {
     return node;
   }
 
-  /** The kernel keeps what was chosen, for pages that are opened later. */
   setAxis(axis) {
     this.axis = axis;
     this.axes?.show(axis);
     this.cursor = null;
-    this.model.send({ kind: "show", axis });
     this.surface.invalidate();
   }
 
   setLoss(scale) {
     this.lossScale = scale;
-    this.model.send({ kind: "show", loss_scale: scale });
     this.surface.invalidate();
   }
 
   setAccuracy(scale) {
     this.accuracyScale = scale;
-    this.model.send({ kind: "show", accuracy_scale: scale });
     this.surface.invalidate();
   }
 
@@ -269,6 +275,7 @@ class TrainingView {
   draw(ctx, width, height) {
     const { data, theme } = this;
     this.tell();
+    this.kept.note();
     const scale = data.series.get("loss scale");
     const charts = chartsHigh(width, this.high);
     const wanted = charts + (data.scaled ? LANE : 0);

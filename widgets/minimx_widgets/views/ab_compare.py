@@ -17,7 +17,7 @@ import gc
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -35,13 +35,16 @@ from minimx_widgets.base import Pictured
 from minimx_widgets.compare import picture
 from minimx_widgets.compare.board import Board
 from minimx_widgets.compare.differences import Delta, Row, deltas, rows
+from minimx_widgets.compare.marks import Marks
 from minimx_widgets.compare.sides import Side, Source
 from minimx_widgets.compare.timeline import COMMON, Compared
 from minimx_widgets.compare.turnable import turnable
 from minimx_widgets.inbox import Inbox, Message, answered
 from minimx_widgets.pictures.pool_knobs import control
+from minimx_widgets.saving.states import HasState
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import human_time
+from minimx_widgets.views.knob_panel import code
 
 #: So many rows of the table of operators are shown.
 ROWS = 12
@@ -52,7 +55,7 @@ EXPLAINED = 20_000
 Made = TypeVar("Made")
 
 
-class ABCompare(Pictured):
+class ABCompare(HasState, Pictured):
     """Two runs to be compared.
 
     first, second: records, replays (`mx.replay.rerun`), or paths of saved records.
@@ -92,6 +95,7 @@ class ABCompare(Pictured):
         #: Whether A stays what it is when a knob of B is turned.
         self.frozen = True
         self.revision = 0
+        self._first = b.changes
         self._changing = threading.RLock()
         self._known: dict[str, Any] = {}
         self._offered: tuple[Record, list[str]] | None = None
@@ -101,10 +105,10 @@ class ABCompare(Pictured):
         )
         one, other = self.views
         self._together = traitlets.link((one, "times"), (other, "times"))
-        for place, view in enumerate(self.views):
-            view.chosen = lambda op, place=place: self._marked(place, op)
+        self.marks = Marks(self)
         self._later = Inbox(self._explain, name="minimx why", overtake=True)
         self.board = Board(self._asked, pair=pair)
+        self.board.belong(self)
         self.operators = ipywidgets.HTML(layout={"width": "fit-content"})
         self.operators.add_class("jp-RenderedHTMLCommon")  # the look of its tables
         self._show()
@@ -169,6 +173,10 @@ class ABCompare(Pictured):
         return trial
 
     # Looking
+
+    def code(self) -> str:
+        """A `with` block that puts the knobs in force which are turned for B."""
+        return code({n: (None, value) for n, value in self.sides[1].changes.items()})
 
     @property
     def names(self) -> tuple[str, str]:
@@ -326,6 +334,7 @@ class ABCompare(Pictured):
         for view, side in zip(self.views, self.sides, strict=True):
             facts = {"title": side.title, "predicted": side.predicted, "whole": whole}
             view.compare(side, self.revision, **facts)
+        self.marks.follow()
         if self._later.thread is not None:  # a page looks
             self._look_into()
 
@@ -356,6 +365,7 @@ class ABCompare(Pictured):
             "unknown": list(side.unknown),
             "frozen": self.frozen,
             "program": self.program is not None,
+            "code": self.code(),
             "revision": self.revision,
             "timelines": [
                 view.revision if view.drawn is one.drawn else self.revision
@@ -403,11 +413,6 @@ class ABCompare(Pictured):
             raise ValueError(f"ABCompare: {kind!r} is not a message that it knows.")
         return str(kind)
 
-    def _marked(self, place: int, op: int) -> None:
-        """An operation was marked on one side: mark the same one on the other."""
-        there = self.views[1 - place].run
-        there.feed.post(lambda: there.select(self.counterpart(place, op)))
-
     def counterpart(self, place: int, op: int) -> int:
         """The id that an operation of side 0 or 1 has on the other side; 0 if none."""
         found = self.alignment
@@ -418,12 +423,46 @@ class ABCompare(Pictured):
         at = (mine.ops()["op"][here] == op).nonzero()[0]
         return int(theirs.ops()["op"][there[at[0]]]) if len(at) else 0
 
+    # Its state
+
+    def state_widget(self) -> Board:
+        """The board."""
+        return self.board
+
+    def state_names(self) -> tuple[str, ...]:
+        """What is turned for B, whether A is frozen, the times, what is marked in A."""
+        return ("turned", "frozen", "times", "op")
+
+    def state_parts(self) -> dict[str, Any]:
+        """What differs from how the comparison was made."""
+        changes, found = self.sides[1].changes, dict[str, Any]()
+        if changes != self._first:
+            declared = registry.declared
+            found["turned"] = {n: declared[n].format(v) for n, v in changes.items()}
+        if not self.frozen:
+            found["frozen"] = False
+        if self.times != COMMON:
+            found["times"] = self.times
+        if op := self.views[0].run.selected:
+            found["op"] = op
+        return found
+
+    def bring_state(self, parts: Mapping[str, Any]) -> None:
+        """Turn the same knobs for B, and show the same of it."""
+        wanted = dict(parts.get("turned", self._first))
+        now = dict.fromkeys(self.sides[1].changes)
+        self.turn(**{**now, **wanted})
+        self.times = parts.get("times", COMMON)
+        self.freeze(bool(parts.get("frozen", True)))
+        self.views[0].run.select(int(parts.get("op", 0)))
+
     def _widget(self) -> Any:
         return self.box
 
     def close(self) -> None:
         """Take the views away from all pages."""
         self._later.close()
+        self.marks.close()
         self._together.unlink()
         for part in (self.board, *self.views, self.operators, self.box):
             part.close()

@@ -42,7 +42,7 @@ class BenchCurves(PicturedWidget):
     #: The networks with their points, laws and columns of the document.
     state = traitlets.Dict().tag(sync=True)
     #: The network that is shown.
-    model = traitlets.Unicode().tag(sync=True)
+    model = traitlets.Unicode().tag(sync=True, kept=True)
     height = traitlets.Int(320).tag(sync=True)
 
     def __init__(
@@ -72,6 +72,9 @@ class BenchCurves(PicturedWidget):
                 f"{', '.join(self.result.models)}.{near}"
             )
         return name
+
+    def _usual(self) -> dict[str, Any]:
+        return {"model": self.result.models[0]}
 
     def document(self, model: str) -> list[Column]:
         """The document's columns that are drawn beside a network."""

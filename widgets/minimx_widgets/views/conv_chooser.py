@@ -10,7 +10,7 @@ Nothing is measured until a button asks for it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -86,10 +86,28 @@ class ConvChooser(PicturedWidget):
         self._layer, self._revision = 0, 0
         self._allowed: int | None = None
         self.device = as_device(device)
+        self._first = self.device.device_type
         super().__init__(run_id=self.run.id)
         self.refresh()
         self._unwatch = knobs.watch(tuner.KNOBS, self._turned)
         self.on_msg(self._hear)
+
+    # -- its state --------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("layer", "allowed", "device")
+
+    def _more(self) -> dict[str, Any]:
+        more: dict[str, Any] = {"layer": self.layer} if self._layer else {}
+        if self._allowed is not None:
+            more["allowed"] = self._allowed
+        kind = self.device.device_type
+        return more | ({} if kind == self._first else {"device": kind})
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        self.place(str(more.get("device", self._first)))
+        self.allow(more.get("allowed"))
+        self.show(str(more.get("layer", self.layers[0][0])))
 
     # -- what is shown ----------------------------------------------------------------
 

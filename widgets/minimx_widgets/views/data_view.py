@@ -32,7 +32,7 @@ class DataView(PicturedWidget):
     _esm = esm.module("data_view")
     _css = STYLE + (esm.STATIC / "data_view.css").read_text(encoding="utf-8")
 
-    parts = traitlets.Enum(PARTS, "strip").tag(sync=True)
+    parts = traitlets.Enum(PARTS, "strip").tag(sync=True, kept=True)
     #: The newest look, as the page draws it: facts, and the bytes of all pictures.
     frozen: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
@@ -76,8 +76,6 @@ class DataView(PicturedWidget):
         kind = message.get("kind")
         if kind == "hello":
             self._looked_at = True
-        elif kind == "show":
-            self.parts = str(message["parts"])
         elif kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
 

@@ -23,6 +23,7 @@ from minimx_widgets.pictures.engine_picture import RIGHT as RIGHT
 from minimx_widgets.pictures.engine_picture import Picture as Picture
 from minimx_widgets.pictures.engine_picture import draw as draw
 from minimx_widgets.run import News
+from minimx_widgets.saving import states
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.units import counted, human_count, human_share, human_time
 
@@ -40,7 +41,12 @@ class EngineTimeline(View):
     _esm = esm.module("engine_timeline")
     kept_rows = 1_200_000
 
-    colour = traitlets.Enum(COLOURS, "auto").tag(sync=True)
+    colour = traitlets.Enum(COLOURS, "auto").tag(sync=True, kept=True)
+    window = states.window()
+    #: Lanes that stay at the top; up to two marked times in nanoseconds; a search.
+    pinned = traitlets.List(traitlets.Unicode()).tag(sync=True, kept=True)
+    marks = traitlets.List(traitlets.Float(), maxlen=2).tag(sync=True, kept=True)
+    find = traitlets.Unicode("").tag(sync=True, kept=True)
 
     def __init__(self, record: Any = None, **settings: Any) -> None:
         self._phases = Coder(PHASES)

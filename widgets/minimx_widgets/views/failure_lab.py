@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import anywidget
@@ -35,6 +36,7 @@ from minimx_widgets.failures import (
 from minimx_widgets.failures import evidence as seen_by
 from minimx_widgets.failures.program import Outcome, run
 from minimx_widgets.pictures import failure_picture
+from minimx_widgets.saving.states import HasState, StateOf
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.views.engine_timeline import EngineTimeline
 
@@ -50,7 +52,7 @@ _INSTRUMENTS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-class FailurePanel(anywidget.AnyWidget):
+class FailurePanel(StateOf, anywidget.AnyWidget):
     """The part of the lab in the browser: symptom, evidence, answer, remedies."""
 
     _esm = esm.module("failure_lab")
@@ -59,7 +61,7 @@ class FailurePanel(anywidget.AnyWidget):
     state = traitlets.Dict().tag(sync=True)
 
 
-class FailureLab(Pictured):
+class FailureLab(HasState, Pictured):
     """One case after the other.
 
     number: of a case; None draws one. fault: a cause by name, to practise with.
@@ -69,13 +71,16 @@ class FailureLab(Pictured):
     def __init__(self, number: int | None = None, fault: str | None = None) -> None:
         self._revision = 0
         self.panel = FailurePanel()
+        self._first = number, fault
         self.stage = ipywidgets.Box(layout=ipywidgets.Layout(flex_flow="column"))
         self.box = ipywidgets.VBox([self.panel, self.stage])
         self.timeline: EngineTimeline | None = None
         self._begin(_drawn() if number is None else number, fault)
+        self.panel.belong(self)
         self.panel.on_msg(self._hear)
 
     def _begin(self, number: int, fault: str | None) -> None:
+        self._fault = fault
         self.case: Case = draw(number, fault)
         with _running:
             self._plain: Outcome = run(self.case.facts)
@@ -85,6 +90,33 @@ class FailureLab(Pictured):
         self.trial: Trial | None = None
         self._clear_stage()
         self._refresh()
+
+    # Its state
+
+    def state_widget(self) -> StateOf:
+        """The panel."""
+        return self.panel
+
+    def state_names(self) -> tuple[str, ...]:
+        """The case, the probes that were taken, and what was tried."""
+        return ("case", "fault", "probes", "tried")
+
+    def state_parts(self) -> dict[str, Any]:
+        """Which case, and how far one is with it."""
+        tried = list(self.trial.remedies) if self.trial else []
+        parts = {"probes": list(self.seen), "tried": tried, "fault": self._fault}
+        return {"case": self.case.number} | {n: v for n, v in parts.items() if v}
+
+    def bring_state(self, parts: Mapping[str, Any]) -> None:
+        """The same case again, with the same probes and remedies."""
+        number, fault = parts.get("case", self._first[0]), parts.get("fault")
+        if isinstance(number, bool) or not isinstance(number, int | None):
+            raise ArgumentError(f"case={number!r} is not the number of a case.")
+        self.next(number, None if fault is None else str(fault))
+        for name in parts.get("probes", ()):
+            self.probe(str(name))
+        if parts.get("tried"):
+            self.treat(*map(str, parts["tried"]))
 
     # What one may do
 

@@ -48,7 +48,9 @@ class KnobPanel(PicturedWidget):
     #: Whether a knob can be tried in a comparison.
     comparable = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(420).tag(sync=True)
-    expanded = traitlets.Bool(False).tag(sync=True)
+    expanded = traitlets.Bool(False).tag(sync=True, kept=True)
+    #: What is searched for.
+    search = traitlets.Unicode("").tag(sync=True, kept=True)
 
     # A panel that could not be made is closed all the same, by its finaliser.
     _inbox: Inbox | None = None
@@ -74,6 +76,7 @@ class KnobPanel(PicturedWidget):
         self._names = tuple(knobs.resolve(name) for name in names)
         wanted = [knobs.resolve(name) for name in pinned]
         self._pinned = [name for name in wanted if name in self._names]
+        self._first_pinned = list(self._pinned)
         self._revision = 0
         inbox = Inbox(self._answer, name="minimx knobs", overtake=True)
         trying = Inbox(self._answer, name="minimx knob tried")  # waits for steps
@@ -92,6 +95,19 @@ class KnobPanel(PicturedWidget):
                 message.get("kind"), inbox
             ).put(message)
         )
+
+    def _more_names(self) -> tuple[str, ...]:
+        return ("pinned",)
+
+    def _more(self) -> dict[str, Any]:
+        """Not the values of knobs: those belong to the program, and `code` has them."""
+        pinned = list(self._pinned)
+        return {} if pinned == self._first_pinned else {"pinned": pinned}
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        wanted = [knobs.resolve(n) for n in more.get("pinned", self._first_pinned)]
+        self._pinned = [name for name in wanted if name in self._names]
+        self.state = self._state()
 
     @property
     def changed(self) -> dict[str, tuple[Any, Any]]:

@@ -106,6 +106,7 @@ class KVStoreView(PicturedWidget):
         self.trial = Trial(
             self._work_of(self._workload), trials.preset(cluster), store, workers
         )
+        self._first_plain = self._plain()
         super().__init__(**settings)
         self.declared = [_control(name) for name in trials.FIELDS]
         self._inbox = Inbox(self._answer, name="minimx kvstore view", overtake=True)
@@ -115,6 +116,37 @@ class KVStoreView(PicturedWidget):
         self._show()
         inbox = self._inbox
         self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
+
+    # -- its state --------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return tuple(self._first_plain)
+
+    def _plain(self) -> dict[str, Any]:
+        mine = {"workload": self._workload, "source": self._source}
+        return {**mine, **self.trial.choices()}
+
+    def _more(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self._plain().items()
+            if value != self._first_plain[name]
+        }
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        wanted = self._first_plain | dict(more)
+        with self._lock:
+            before = self.trial, self._source, self._workload
+            try:
+                for name in ("workload", "cluster", "store", "workers", "dial"):
+                    self._choose(name, wanted[name])
+                self.trial = self.trial.changed_as(wanted)
+                self._choose("source", wanted["source"])
+                self.trial.predicted()
+            except Exception:
+                self.trial, self._source, self._workload = before
+                raise
+            self._show()
 
     # -- choosing ---------------------------------------------------------------------
 

@@ -160,7 +160,8 @@ class MemoryPlan(GraphView[Packing]):
         "num_temp",
     )
 
-    training = traitlets.Bool(True).tag(sync=True)
+    training = traitlets.Bool(True).tag(sync=True, kept=True)
+    colour = traitlets.Enum(("block", "role"), "block").tag(sync=True, kept=True)
 
     def __init__(
         self, net: Any, *, training: bool = True, height: int = 430, **shapes: Any
@@ -204,6 +205,11 @@ class MemoryPlan(GraphView[Packing]):
         return Packing.of(
             plan_memory(prepared.graph, prepared.specs, external, settings)
         )
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        with self._planning:
+            self._plans.clear()
+        super()._bring(more)
 
     def train(self, on: bool) -> None:
         """Plan for training, or for prediction."""

@@ -15,6 +15,7 @@ from minimx_widgets.base import View
 from minimx_widgets.lab import step_peaks
 from minimx_widgets.packing import Array, Columns
 from minimx_widgets.run import News
+from minimx_widgets.saving import states
 from minimx_widgets.sources import MEASURED
 from minimx_widgets.tables import Table, Tables
 from minimx_widgets.training.meter import MILLISECONDS, PEAK, PLANNED, RESERVED
@@ -111,8 +112,11 @@ class MemoryTimeline(View):
 
     _esm = esm.module("memory_timeline")
 
-    measure = traitlets.Unicode("requested").tag(sync=True)
-    device = traitlets.Unicode("").tag(sync=True)
+    measure = traitlets.Unicode("requested").tag(sync=True, kept=True)
+    device = traitlets.Unicode("").tag(sync=True, kept=True)
+    window = states.window()
+    #: The number of the pool event that is pinned, -1 for none.
+    pinned = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
 
     @traitlets.validate("measure")
     def _valid_measure(self, proposal: Any) -> str:

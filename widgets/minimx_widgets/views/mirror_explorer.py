@@ -161,6 +161,28 @@ class MirrorExplorer(GraphView[Explored]):
         titles[name] = Change(rule, (name,), "you decided so.")
         self._set(BY_HAND, Keep(again, True, tuple(titles.values()), BY_HAND), 0)
 
+    def _more_names(self) -> tuple[str, ...]:
+        return (*super()._more_names(), "policy", "segments", "dear", "again")
+
+    def _more(self) -> dict[str, Any]:
+        way, more = self._chosen, super()._more()
+        if way.count:
+            return more | {"segments": way.count, "dear": way.name.endswith("all")}
+        if way.name == BY_HAND:
+            return more | {"again": sorted(node.name for node in way.keep.recompute)}
+        return more | ({} if way.name == KNOBS_SAY else {"policy": way.name})
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        super()._bring(more)
+        if "again" in more:
+            self.choose("none")
+            for name in more["again"]:
+                self.toggle(name)
+        elif "segments" in more:
+            self.segments(more["segments"], dear=bool(more.get("dear", True)))
+        else:
+            self.choose(str(more.get("policy", KNOBS_SAY)))
+
     @property
     def most(self) -> int:
         """The most segments that are tried: as many as there are operators."""

@@ -70,12 +70,14 @@ class NumericsMonitor(View):
     _esm = esm.module("numerics_monitor")
     rate = 5.0
 
-    kind = traitlets.Enum(TENSOR_KINDS, "gradient").tag(sync=True)
-    dtype = traitlets.Enum(TYPES, IN_USE).tag(sync=True)
-    unit = traitlets.Enum(UNITS, "layers").tag(sync=True)
-    scale = traitlets.Int(RECORDED).tag(sync=True)
-    at = traitlets.Int(-1).tag(sync=True)
+    kind = traitlets.Enum(TENSOR_KINDS, "gradient").tag(sync=True, kept=True)
+    dtype = traitlets.Enum(TYPES, IN_USE).tag(sync=True, kept=True)
+    unit = traitlets.Enum(UNITS, "layers").tag(sync=True, kept=True)
+    scale = traitlets.Int(RECORDED).tag(sync=True, kept=True)
+    at = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
     height = traitlets.Int(24).tag(sync=True)  # of a row
+    #: The layer of the operation that is marked in the run, "" for none.
+    marked = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, record: Any = None, **settings: Any) -> None:
         self._hearing = False
@@ -284,7 +286,32 @@ class NumericsMonitor(View):
             }
         }  # fmt: skip
 
+    def chosen(self) -> None:
+        """An operation was marked in the run: its layer is marked here."""
+        super().chosen()
+        ops = self.record.ops()
+        found = ops["layer"][ops["op"] == self.run.selected]
+        self.marked = self.record.texts(found)[0] if len(found) else ""
+
+    def newest(self, layer: str) -> int:
+        """The newest operation of a layer, of its backward pass for gradients.
+
+        0 where none was recorded, or its row is gone.
+        """
+        ops, texts = self.record.ops(), self.record.strings
+        wanted = texts.index("backward") if "backward" in texts else -1
+        names = [k for k, text in enumerate(texts) if within(text, layer)]
+        parts = self.record.table("parts")  # of operations that were joined
+        works = parts["work"][np.isin(parts["layer"], names)]
+        mine = np.isin(ops["layer"], names) | np.isin(ops["work"], works)
+        mine &= (ops["phase"] == wanted) == (self.kind == "gradient")
+        return int(ops["op"][mine][-1]) if mine.any() else 0
+
     def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        if message.get("kind") == "layer":
+            layer = str(message["layer"])
+            self.run.feed.post(lambda: self.run.select(self.newest(layer)))
+            return
         if message.get("kind") != "show":
             super()._hear(widget, message, buffers)
             return
@@ -297,6 +324,15 @@ class NumericsMonitor(View):
                     setattr(self, name, message[name])
         finally:
             self._hearing = False
+
+
+def within(layer: str, other: str) -> bool:
+    """Whether a layer is another one or a part of it.
+
+    >>> within("net/conv0", "net/conv0"), within("net/conv01", "net/conv0")
+    (True, False)
+    """
+    return layer == other or layer.startswith(f"{other}/")
 
 
 def _packed(kind: str) -> str:

@@ -89,6 +89,9 @@ class GraphPassDiff(GraphView[Account]):
     )
 
     parameters = traitlets.Bool(False).tag(sync=True)
+    colour = traitlets.Enum(("family", "storage"), "family").tag(sync=True, kept=True)
+    #: The number of the pass that is shown, -1 for the last that changed something.
+    part = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
     families: traitlets.List[Any] = traitlets.List(list(FAMILY_NAMES)).tag(sync=True)
     states: traitlets.List[Any] = traitlets.List(list(STATES)).tag(sync=True)
 

@@ -75,10 +75,12 @@ class PoolMap(View):
     _esm = esm.module("pool_map")
     rate = 3.0
 
-    device = traitlets.Unicode("").tag(sync=True)
-    ghost = traitlets.Unicode("").tag(sync=True)
-    at = traitlets.Int(-1).tag(sync=True)
-    axis = traitlets.Enum(AXES, "events").tag(sync=True)
+    device = traitlets.Unicode("").tag(sync=True, kept=True)
+    ghost = traitlets.Unicode("").tag(sync=True, kept=True)
+    at = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
+    #: The size class whose blocks' lives are shown, in bytes; 0 for none.
+    size = traitlets.Int(0, min=0).tag(sync=True, kept=True)
+    axis = traitlets.Enum(AXES, "events").tag(sync=True, kept=True)
     height = traitlets.Int(400).tag(sync=True)
     #: The knobs behind the controls, as the knob panel describes them.
     declared: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -100,9 +102,23 @@ class PoolMap(View):
             raise ArgumentError(f"PoolMap: ghost={value!r}: choose {text}.{near}")
         return value
 
-    @traitlets.observe("device", "ghost", "at")
+    @traitlets.observe("device", "ghost")
     def _looks_elsewhere(self, _change: Any) -> None:
         self._show_again()
+
+    # -- its state --------------------------------------------------------------------
+
+    def _more_names(self) -> tuple[str, ...]:
+        return (*super()._more_names(), "tried")
+
+    def _more(self) -> dict[str, Any]:
+        return super()._more() | ({"tried": self.tried} if self._trial else {})
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        self._trial = {}
+        self.declared = [control(name) for name in self.controls]
+        self.what_if(**dict(more.get("tried", {})))
+        super()._bring(more)
 
     # -- what is shown ----------------------------------------------------------------
 
@@ -406,6 +422,7 @@ class PoolMap(View):
 
     def _show_again(self) -> None:
         """Tell the browser, if one looks, what is drawn now."""
+        self._keep()
         if self.run.feed.running:
             self.run.feed.post(self._ship)
 

@@ -96,6 +96,9 @@ class TapeStepper(PicturedWidget):
     height = traitlets.Int(400).tag(sync=True)
     families: traitlets.List[Any] = traitlets.List(list(FAMILY_NAMES)).tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
+    #: The tape that is shown, by its number, and the step; -1: where it keeps most.
+    tape = traitlets.Int(0, min=0).tag(sync=True, kept=True)
+    at = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
 
     def __init__(
         self,
@@ -110,8 +113,6 @@ class TapeStepper(PicturedWidget):
                 "TapeStepper: give an tools.tape_watch.Watch, or several by name."
             )
         self.runs = {name: tell(one, names or {}) for name, one in runs.items()}
-        self._shown = next(iter(self.runs))
-        self._step = self.shown.peak
         super().__init__(height=height)
         self.refresh()
         self.on_msg(self._hear)
@@ -124,9 +125,13 @@ class TapeStepper(PicturedWidget):
         return self.runs[self._shown]
 
     @property
+    def _shown(self) -> str:
+        return list(self.runs)[self.tape]
+
+    @property
     def step(self) -> int:
         """The number of the step that the picture shows, from 0."""
-        return self._step
+        return self.shown.peak if self.at < 0 else self.at
 
     def show(self, name: str = "", step: int | None = None) -> None:
         """Show another of the tapes, or another step; negative ones from the end."""
@@ -139,15 +144,31 @@ class TapeStepper(PicturedWidget):
         wanted = run.peak if step is None else step
         if not -count <= wanted < max(count, 1):
             raise ArgumentError(f"TapeStepper: {name} has {count} steps, from 0.")
-        self._shown, self._step = name, wanted % max(count, 1)
+        with self.hold_trait_notifications():
+            self.tape = list(self.runs).index(name)
+            self.at = wanted % max(count, 1)
         self.refresh()
+
+    @traitlets.validate("tape")
+    def _valid_tape(self, proposal: Any) -> int:
+        number = int(proposal["value"])
+        if number >= len(self.runs):
+            many = counted(len(self.runs), "tape")
+            raise ArgumentError(f"TapeStepper: tape={number}: there are {many}.")
+        return number
+
+    def _bring(self, more: Mapping[str, Any]) -> None:
+        if self.at >= 0:
+            self.show(self._shown, self.at)
+        else:
+            self.refresh()
 
     def refresh(self) -> None:
         """Send everything to the page."""
         self.state = {
             "runs": [_message(name, run) for name, run in self.runs.items()],
-            "shown": list(self.runs).index(self._shown),
-            "step": self._step,
+            "shown": self.tape,
+            "step": self.step,
             "states": list(STATES),
             "revision": self.state.get("revision", 0) + 1,
         }
@@ -202,7 +223,7 @@ class TapeStepper(PicturedWidget):
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the step that is shown, and the bytes of all steps."""
         return tape_picture.picture(
-            self.shown, self._step, repr(self), dark=dark, width=width
+            self.shown, self.step, repr(self), dark=dark, width=width
         )
 
 

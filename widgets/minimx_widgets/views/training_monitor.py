@@ -41,16 +41,17 @@ class TrainingMonitor(View):
     """Loss, accuracy and throughput of a run, over the shadow of the run before.
 
     axis: "steps" or "time". loss_scale: "linear" or "log". accuracy_scale: "linear", or
-    "nines", on which 98, 99 and 99.9 % lie well apart. A page that switches them tells
-    the kernel, so that they stay.
+    "nines", on which 98, 99 and 99.9 % lie well apart.
     """
 
     _esm = esm.module("training_monitor")
     rate = 5.0
 
-    axis = traitlets.Enum(("steps", "time"), "steps").tag(sync=True)
-    loss_scale = traitlets.Enum(("linear", "log"), "linear").tag(sync=True)
-    accuracy_scale = traitlets.Enum(("linear", "nines"), "nines").tag(sync=True)
+    axis = traitlets.Enum(("steps", "time"), "steps").tag(sync=True, kept=True)
+    loss_scale = traitlets.Enum(("linear", "log"), "linear").tag(sync=True, kept=True)
+    accuracy_scale = traitlets.Enum(("linear", "nines"), "nines").tag(
+        sync=True, kept=True
+    )
     height = traitlets.Int(150).tag(sync=True)
 
     def __init__(self, record: Any = None, **settings: Any) -> None:
@@ -174,14 +175,6 @@ class TrainingMonitor(View):
         from minimx_widgets.pictures.training_picture import draw
 
         return draw(self, dark=dark, width=width)
-
-    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
-        if message.get("kind") != "show":
-            super()._hear(widget, message, buffers)
-            return
-        for name in ("axis", "loss_scale", "accuracy_scale"):
-            if name in message:
-                setattr(self, name, str(message[name]))
 
     def _count_phases(self, news: News) -> None:
         """Add the busy time of new operations, forget what is older than a second."""

@@ -123,6 +123,30 @@ class Trial:
         count = self.workers if workers is None else workers
         return simulate(self.work, self.changed, self.store, count, **self.settings)
 
+    def choices(self) -> dict[str, Any]:
+        """What was chosen beside the workload, as plain values by name."""
+        return {
+            "cluster": self.cluster.name,
+            "store": self.store,
+            "workers": self.workers,
+            "dial": self.dial,
+            "knobs": dict(self.knobs),
+            "links": dict(self.links),
+            "slow": {str(worker): factor for worker, factor in self.slow.items()},
+        }
+
+    def changed_as(self, wanted: Mapping[str, Any]) -> Trial:
+        """With the knobs, links and stragglers of `choices`, and no others."""
+        found = replace(self, links={}, slow={}, knobs={})
+        names = {short: name for name, short in FIELDS.items()}
+        for short, value in dict(wanted["knobs"]).items():
+            found = found.with_knob(names[short], value)
+        for link, factor in dict(wanted["links"]).items():
+            found = found.with_link(link, factor)
+        for worker, factor in dict(wanted["slow"]).items():
+            found = found.with_straggler(int(worker), factor)
+        return found
+
     def with_knob(self, name: str, value: Any) -> Trial:
         """Another value for a knob of `FIELDS`; None goes back to the one in force."""
         found = {one: now for one, now in self.knobs.items() if one != FIELDS[name]}

@@ -81,6 +81,17 @@ class Board {
     this.frame.addTool(tool("Swap", "Let A be B, and B be A (S)", () => this.ask({ kind: "swap" })));
     this.frame.addTool(this.freezing);
     this.frame.addTool(this.running);
+    this.copying = button({
+      label: "",
+      icon: "copy",
+      title: "Copy what is turned for B as code",
+      signal,
+      onclick: () => {
+        this.frame.root.dataset.code = this.state.code;
+        this.frame.copy(this.state.code, "What is turned for B, as code");
+      },
+    });
+    this.frame.addTool(this.copying);
   }
 
   build(signal) {
@@ -123,6 +134,7 @@ class Board {
     if (!state.rows) return;
     this.choice.show(this.model.get("show"));
     this.freezing.setAttribute("aria-pressed", String(state.frozen));
+    this.copying.disabled = !Object.keys(state.turned).length;
     this.allowRun();
     this.offer();
     this.showTurned();

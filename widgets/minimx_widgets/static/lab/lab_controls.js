@@ -15,6 +15,7 @@ const KEYS = [
   ["Space", "train, or pause and go on"],
   ["N", "one step"],
   ["S", "stop"],
+  ["W", "write the run to a file"],
 ];
 const RUNNING = ["training", "evaluating"];
 
@@ -22,6 +23,8 @@ class LabControls {
   constructor({ model, el: host, signal }) {
     this.model = model;
     this.signal = signal;
+    /** The error that is shown. */
+    this.wrong = "";
     this.fields = new Map();
     this.frame = new Frame({
       el: host,
@@ -104,6 +107,24 @@ class LabControls {
       onclick: press("undo"),
     });
     this.left = el("div", { class: "mx-left", hidden: true }, el("span"), this.undo);
+    this.recall = button({
+      label: "Bring it back",
+      icon: "reset",
+      title: "Its settings, knobs, record and views; the weights went with the kernel",
+      kind: "solid",
+      signal,
+      onclick: press("recall"),
+    });
+    this.recall.dataset.command = "recall";
+    this.before = el("div", { class: "mx-recall", hidden: true }, el("span"), this.recall);
+    this.frame.addTool(
+      button({
+        label: "Save run",
+        title: "Write the record and the views of this run to one file beside the notebook (W)",
+        signal,
+        onclick: press("save"),
+      }),
+    );
     this.form = el("div", { class: "mx-form" });
     const names = { train: this.train, pause: this.pause, step: this.step, stop: this.stop };
     for (const [name, node] of Object.entries(names)) node.dataset.command = name;
@@ -111,7 +132,7 @@ class LabControls {
       el("div", { class: "mx-buttons" }, this.train, this.pause, this.step, this.stop),
       el("div", { class: "mx-run-state" }, this.bar, this.words, this.busy),
     );
-    this.frame.picture.append(this.left, this.form);
+    this.frame.picture.append(this.before, this.left, this.form);
     this.buildFields();
   }
 
@@ -221,6 +242,8 @@ class LabControls {
     if (!status.loses) for (const { ask } of this.fields.values()) if (ask) ask.node.hidden = true;
     this.left.hidden = !status.undo;
     this.left.firstChild.textContent = `A training was left: ${status.undo}.`;
+    this.before.hidden = !status.left;
+    this.before.firstChild.textContent = `A kernel ended and left a training: ${status.left}.`;
     this.busy.hidden = !status.busy;
     this.busy.textContent = status.busy;
     const running = RUNNING.includes(status.state);
@@ -235,7 +258,8 @@ class LabControls {
     this.bar.setAttribute("aria-valuenow", String(Math.round(100 * part)));
     this.words.textContent = status.words;
     this.words.dataset.state = status.state;
-    this.frame.setNote(status.error, "error");
+    if (status.error !== this.wrong) this.frame.setNote(status.error, "error");
+    this.wrong = status.error;
     Object.assign(this.frame.root.dataset, {
       state: status.state,
       done: status.done,
@@ -258,6 +282,7 @@ class LabControls {
 
   hear(message) {
     if (message.kind === "status") this.showStatus(message.status);
+    if (message.kind === "said") this.frame.setNote(message.text, message.ok ? "info" : "error");
     if (message.kind !== "answer") return;
     const field = this.fields.get(message.name);
     if (!field) return;
@@ -282,6 +307,7 @@ class LabControls {
       this.command(this.train.disabled ? "pause" : "train");
     } else if (press === "n") this.command("step");
     else if (press === "s") this.command("stop");
+    else if (press === "w") this.command("save");
     else return false;
     return true;
   }

@@ -38,6 +38,8 @@ export function watchKernel(model, signal, changed) {
       become(GONE);
     }
   };
+  const save = model.save_changes;
+  model.save_changes = () => state === LIVE && save?.();
   const become = (/** @type {string | undefined} */ next) => {
     if (!next || next === state || state === GONE) return;
     state = next;

@@ -26,6 +26,8 @@ class Store extends EventTarget {
     this.cursor = null;
     /** True once the reader chose how wide the following window is. */
     this.own = false;
+    /** True while a reader's choice of a stretch is shown. */
+    this.picked = false;
     /** @type {{from: number, until: number}[]} what is to stay in sight for a while */
     this.held = [];
     this.clock = () => performance.now();
@@ -107,6 +109,7 @@ class Store extends EventTarget {
     this.now = 0;
     this.span = 1e9;
     this.own = false;
+    this.picked = false;
     this.held = [];
     this.set({ op: 0, opTime: null, follow: true, range: [0, 1e9], cursor: null });
   }

@@ -21,6 +21,7 @@ export class Axis {
     this.width = 500;
     /** @type {[number, number] | null} the visible event numbers; null follows */
     this.fixed = null;
+    this.fixedPicked = false;
     /** The moment that is called 0 s. */
     this.zero = 0;
     /** @type {() => [number, number] | null} what time may be shown, instead of what is known */
@@ -61,11 +62,38 @@ export class Axis {
     );
     /** @type {[number, number]} */
     const range = [start, start + width];
+    this.picked = true;
     if (this.mode === "time") this.store.set({ follow: false, range });
     else {
       this.fixed = range;
       this.width = width;
     }
+  }
+
+  /** What was chosen to be shown: [] for all or the newest part, [width] for the newest
+   * part in a width of one's own, [low, high]. */
+  get window() {
+    const [low, high] = this.range.map(Math.round);
+    if (this.following) return this.mode === "time" && this.store.own ? [high - low] : [];
+    return this.picked ? [low, high] : [];
+  }
+
+  set window(window) {
+    if (window.length === 2) this.show(/** @type {[number, number]} */ (window));
+    else if (window.length === 1 && this.mode === "time") {
+      this.store.set({ range: [this.store.now - window[0], this.store.now] });
+      this.follow(true);
+    } else if (this.picked) this.fit();
+  }
+
+  /** Whether a reader chose the stretch that is shown. */
+  get picked() {
+    return this.mode === "time" ? this.store.picked : this.fixedPicked;
+  }
+
+  set picked(picked) {
+    if (this.mode === "time") this.store.picked = picked;
+    else this.fixedPicked = picked;
   }
 
   /** Keep up with the newest event from now on. @param {boolean} [own] whether somebody
@@ -84,6 +112,7 @@ export class Axis {
     const [low, high] = this.extent;
     const margin = (high - low) * 0.01;
     this.show([low - margin, high + margin]);
+    this.picked = false;
   }
 
   /** @param {number} factor @param {number} [share] where the fixed point is, 0 to 1 */

@@ -78,9 +78,10 @@ export class Surface {
   paint() {
     this.frame = 0;
     if (this.width > 0) {
-      if (this.stale.base) this.paintOne(this.base, this.draw);
-      if (this.stale.top && this.overlay) this.paintOne(this.top, this.overlay);
-      this.stale = { base: false, top: false };
+      const { base, top } = this.stale;
+      this.stale = { base: false, top: false }; // what is drawn may ask for another picture
+      if (base) this.paintOne(this.base, this.draw);
+      if (top && this.overlay) this.paintOne(this.top, this.overlay);
     }
     for (const after of this.painted.splice(0)) after();
   }

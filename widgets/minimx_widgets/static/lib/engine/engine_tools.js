@@ -71,6 +71,12 @@ export class Finder {
     this.calls.changed();
   }
 
+  /** Look for a text that was looked for before. @param {string} text */
+  bring(text) {
+    this.root.hidden = !text;
+    this.find(text);
+  }
+
   /** Whether a row is looked for. @param {number} row */
   matches(row) {
     const { strings, ops } = this.data;

@@ -10,6 +10,7 @@ import { explore } from "../drawing/explore.js";
 import { CodePanel } from "../page/code_panel.js";
 import { button } from "../page/dom.js";
 import { Frame, tipHead, tipRow } from "../page/frame.js";
+import { Kept } from "../page/kept.js";
 import { PHASES } from "../data/live.js";
 import { count, duration, percent } from "../drawing/scale.js";
 import { sourceOf } from "../page/sources.js";
@@ -51,6 +52,8 @@ export class EngineView {
     this.ruler = new Ruler();
     /** @type {Set<number>} lanes that stay at the top */
     this.pinned = new Set();
+    /** Their names: a lane may come later. @type {string[]} */
+    this.pins = [];
     this.axis = new Axis(
       data.store,
       () => [data.ops.gone, data.ops.gone + Math.max(1, data.ops.n)],
@@ -115,6 +118,7 @@ export class EngineView {
       },
       changed: () => this.redraw(),
     });
+    this.addKept(signal);
     data.store.addEventListener(
       "change",
       ({ detail }) => {
@@ -123,6 +127,40 @@ export class EngineView {
       },
       { signal },
     );
+  }
+
+  /** What of the picture is kept. */
+  addKept(signal) {
+    const { axis, finder, model, ruler } = this;
+    this.kept = new Kept({
+      model,
+      signal,
+      parts: {
+        axis: { get: () => axis.mode, set: (mode) => this.setAxis(mode) },
+        colour: { get: () => this.colouring, set: (colour) => this.setColour(colour) },
+        window: {
+          get: () => axis.window,
+          set: (window) => {
+            axis.window = window;
+          },
+        },
+        pinned: {
+          get: () => this.pins,
+          set: (pins) => {
+            this.pins = pins;
+            this.redraw();
+          },
+        },
+        marks: {
+          get: () => ruler.at.map(Math.round),
+          set: (marks) => {
+            ruler.at = [...marks];
+            this.redraw();
+          },
+        },
+        find: { get: () => finder.field.value, set: (text) => finder.bring(text) },
+      },
+    });
   }
 
   get theme() {
@@ -153,6 +191,8 @@ export class EngineView {
   chooseLanes() {
     const range = this.axis.mode === "time" ? this.axis.range : this.timesOf(this.axis.range);
     const used = busy(this.data, [range[0] - FOLD_AFTER, range[1]]);
+    this.pinned = new Set(this.pins.map((name) => this.data.lanes.indexOf(name)));
+    this.pinned.delete(-1);
     const wanted = (lane) => lane === 0 || used[lane] > 0 || this.pinned.has(lane);
     const shown = this.data.laneOrder.filter(wanted);
     const lanes = this.fitting(shown.length > 1 ? shown : this.data.laneOrder.slice(0, 4), used);
@@ -249,7 +289,11 @@ export class EngineView {
   pin() {
     const row = this.data.rowOf(this.data.store.op);
     const lane = row < 0 ? 0 : this.data.ops.at.lane[row];
-    if (lane && !this.pinned.delete(lane)) this.pinned.add(lane);
+    const name = this.data.lanes[lane];
+    if (!lane) return;
+    this.pins = this.pins.includes(name)
+      ? this.pins.filter((one) => one !== name)
+      : [...this.pins, name];
   }
 
   /** Show the lines that define the operator of the selected operation. */
@@ -523,5 +567,6 @@ export class EngineView {
       measured: this.ruler.measured ?? "",
       pinned: [...this.pinned].map((lane) => data.lanes[lane]).join("|"),
     });
+    if (data.loaded >= 1 && (total || data.header.live)) this.kept.note();
   }
 }

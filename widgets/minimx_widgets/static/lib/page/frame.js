@@ -2,11 +2,15 @@
 
 import { button, el, segmented } from "./dom.js";
 import { SOURCES } from "./sources.js";
+import { stateString } from "./kept.js";
 import { colours, onTheme } from "./theme.js";
 import { GONE, LIVE, WORDS, watchKernel } from "../data/link.js";
 
 // Views that only ask the kernel for something; others can be explored without it.
 const CONTROLS = ["lab", "knobs", "five", "turns"];
+const SAID = 4000; // milliseconds for which it is said that something was copied
+/** @type {[string, string]} */
+const COPY_KEY = ["Shift+C", "copy what is set in this view as a string, for view.state_string"];
 
 /**
  * The frame of a view. Its parts are public: a view fills them.
@@ -34,13 +38,17 @@ export class Frame {
     this.onkey = onkey;
     /** @type {ReturnType<typeof setInterval> | undefined} */
     this.refresh = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.fading = undefined;
     this.numbers = el("div", { class: "mx-numbers", "aria-live": "off" });
     this.source = el("span", { class: "mx-origin", hidden: true });
     this.tools = el("div", { class: "mx-tools" });
     this.picture = el("div", { class: "mx-picture" });
     this.legend = el("div", { class: "mx-legend" });
     this.table = el("div", { class: "mx-table", hidden: true, tabindex: "0" });
-    this.help = helpCard(title, help, keys, signal, () => this.toggleHelp(false));
+    this.keeps = Boolean(model.get("keeps"));
+    const common = this.keeps ? [...keys, COPY_KEY] : keys;
+    this.help = helpCard(title, help, common, signal, () => this.toggleHelp(false));
     this.tip = el("div", { class: "mx-tip", role: "tooltip", hidden: true });
     this.note = el("div", { class: "mx-note", role: "alert", hidden: true });
     const head = el(
@@ -79,7 +87,14 @@ export class Frame {
       ontheme?.();
     });
     watchKernel(model, signal, (state) => this.setKernel(state));
-    signal.addEventListener("abort", () => clearInterval(this.refresh), { once: true });
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearInterval(this.refresh);
+        clearTimeout(this.fading);
+      },
+      { once: true },
+    );
   }
 
   /** The kernel went or came. What needs it is off; in a lab its first line says why.
@@ -111,6 +126,16 @@ export class Frame {
       });
       this.standard.append(this.tableButton);
     }
+    if (this.keeps)
+      this.standard.append(
+        button({
+          label: "",
+          icon: "link",
+          title: "Copy the state of this view as a string (Shift+C)",
+          signal,
+          onclick: () => this.copyState(),
+        }),
+      );
     this.standard.append(
       button({
         label: "",
@@ -226,6 +251,31 @@ export class Frame {
     else this.root.focus({ preventScroll: true });
   }
 
+  /** Copy what is set in the view as a string. */
+  copyState() {
+    const text = stateString(this.model);
+    this.root.dataset.stateString = text;
+    return this.copy(text, "The state of this view");
+  }
+
+  /** Copy a text; it is shown as well, for pages that may not write to the clipboard.
+   * @param {string} text @param {string} what it is */
+  async copy(text, what) {
+    const copied = await (navigator.clipboard?.writeText(text) ?? Promise.reject()).then(
+      () => true,
+      () => false,
+    );
+    if (this.signal.aborted) return;
+    const before = this.note.textContent;
+    if (before && this.note.dataset.kind === "error") return;
+    this.setNote(copied ? `Copied: ${text}` : `${what}: ${text}`);
+    clearTimeout(this.fading);
+    const said = this.note.textContent;
+    this.fading = setTimeout(() => {
+      if (this.note.textContent === said && copied) this.setNote("");
+    }, SAID);
+  }
+
   /** The table comes from the kernel, and again each second while it is shown.
    * @param {boolean} [on] */
   toggleTable(on = this.table.hidden) {
@@ -260,6 +310,7 @@ export class Frame {
     const press = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     let used = true;
     if (press === "?") this.toggleHelp();
+    else if (press === "c" && event.shiftKey && this.keeps) this.copyState();
     else if (press === "Escape" && !this.help.hidden) this.toggleHelp(false);
     else if (press === "t" && this.tableButton) this.toggleTable();
     else used = this.onkey?.(event) ?? false;

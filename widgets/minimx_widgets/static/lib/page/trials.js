@@ -52,8 +52,19 @@ export class Trials {
       signal,
       onclick: () => this.reset(),
     });
+    this.code = "";
+    this.copy = button({
+      label: "",
+      icon: "copy",
+      title: "Copy what is tried as code",
+      signal,
+      onclick: () => {
+        frame.root.dataset.code = this.code;
+        frame.copy(this.code, "What is tried, as code");
+      },
+    });
     this.said = el("span", { class: "mx-trials-said", role: "status" });
-    this.node.append(this.back, this.said);
+    this.node.append(this.back, this.copy, this.said);
     frame.picture.append(this.node);
   }
 
@@ -94,7 +105,8 @@ export class Trials {
       ? "what if · no knob is turned"
       : (state.said ?? "the knobs in force");
     this.said.textContent = words;
-    this.said.title = state.code;
+    this.code = state.code;
+    this.copy.disabled = state.tried.length === 0;
   }
 
   /** What the kernel says to a wish. @param {any} message */

@@ -34,13 +34,18 @@ export function powerAxis(span, width, shift = 0) {
  * @param {{rows: any[], axis: any, high: number, width: number, layouts: any, theme: any,
  *   kind: string, pointed: number, tried: boolean}} options
  */
-export function paintRows(ctx, { rows, axis, high, width, layouts, theme, kind, pointed, tried }) {
+export function paintRows(ctx, { rows, axis, high, width, layouts, theme, kind, pointed, marked, tried }) {
   const bottom = TOP + rows.length * high;
   rows.forEach((row, i) => {
     const y = TOP + i * high;
     if (i === pointed) {
       ctx.fillStyle = theme.lane;
       ctx.fillRect(0, y, width, high);
+    }
+    const whole = `${marked}/`; // a joined operation belongs to all layers below it
+    if (marked && (whole.startsWith(`${row.layer}/`) || row.layer.startsWith(whole))) {
+      ctx.fillStyle = theme.accent;
+      ctx.fillRect(0, y + 1, 3, high - 2);
     }
     paintZones(ctx, { layout: layouts[row.dtype], axis, y, high, theme });
     paintBars(ctx, { row, layout: layouts[row.dtype], axis, y, high, theme, kind, tried });
