@@ -48,8 +48,8 @@ SIGNED = ("priority", "power")
 # joined of several has `ops.work`, the number under which `parts` says once what is in
 # it. An operation that the engine got as a part of another has `ops.inside`, that one's
 # id: both have rows, and sums of pushes or time take those where it is 0. `ops.line` is
-# where the user's program pushed it, such as "Cell In[3]:7", or "". Each block of memory
-# that an operation read or wrote is a row of `uses`.
+# where the user's program pushed it, such as "Cell In[3]:7", or "". Each block that an
+# operation read or wrote is a row of `uses`.
 TABLES: dict[str, dict[str, str]] = {
     "ops": {
         "op": WHOLE,
