@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minimx.core.errors import ArgumentError
+from minimx_widgets.code.errors import Place, raised, source_of_error
 from minimx_widgets.code.pieces import Code
 
 
@@ -21,19 +22,30 @@ def answered(find: Callable[[], Code], name: str) -> dict[str, Any]:
 
 
 class ShowsSource:
-    """For a view of a run whose page has a `CodePanel`: it answers in the feed."""
+    """For a widget whose page has a `CodePanel`: what it may ask for.
 
-    run: Any
+    A view adds its own to `source_for`; the last refusal has source in every view that
+    refuses by `refused`.
+    """
+
+    #: Where the last refusal was raised.
+    _raised: tuple[Place, ...] = ()
+
+    def refused(self, error: BaseException) -> str:
+        """The words of an error that the page shows; its lines are found when asked."""
+        self._raised = raised(error)
+        return str(error)
 
     def source_for(self, message: Mapping[str, Any]) -> Code:
-        """The lines that the page asks for. Raises `ArgumentError` for none."""
-        raise NotImplementedError
+        """The lines that the page asks for: of what it names, or of the last refusal.
 
-    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
-        if message.get("kind") == "source":
-            name = str(message.get("name", "nothing"))
-            self.run.feed.post(
-                lambda: self.tell(answered(lambda: self.source_for(message), name))  # type: ignore[attr-defined]
-            )
-        else:
-            super()._hear(widget, message, buffers)  # type: ignore[misc]
+        Raises `ArgumentError` where there are none.
+        """
+        return source_of_error(self._raised, "the refusal")
+
+    def source_message(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to a page that asks for source."""
+        name = str(message.get("name", "nothing"))
+        if message.get("error"):
+            return answered(lambda: ShowsSource.source_for(self, message), name)
+        return answered(lambda: self.source_for(message), name)

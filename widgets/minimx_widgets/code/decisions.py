@@ -23,6 +23,7 @@ from minimx.core.graph.passes.gradient import read_by_gradients
 from minimx.core.record.record import Record
 from minimx.core.storage import policy, rounding
 from minimx.core.storage.pool import Block, Pool
+from minimx.fast.convolution import tuner
 from minimx.graphs import mirror_echo
 from minimx.kvstore import policy as store_policy
 from minimx.kvstore.planners import flat, partition, placement, ring, tree
@@ -161,6 +162,14 @@ _IN_PLACE: Final[dict[str, tuple[Place, ...]]] = {
     for one in Verdict
 }
 
+_CONVOLUTION: Final[dict[str, tuple[Place, ...]]] = {
+    "chosen": (
+        (tuner.choose, "", "the fastest that is left, measured or guessed"),
+        (tuner.measured, "", "how they are measured"),
+    ),
+    "excluded": ((tuner.rules_now, "", "what knobs exclude"),),
+}
+
 KINDS: Final = {
     "pool": _POOL,
     "pool type": _POLICIES,
@@ -169,6 +178,7 @@ KINDS: Final = {
     "scheduler": _SCHEDULER,
     "mirror": _MIRROR,
     "kvstore": _STORE,
+    "convolution": _CONVOLUTION,
 }
 
 

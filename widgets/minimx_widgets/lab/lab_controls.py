@@ -5,7 +5,7 @@ A control, not a picture: it holds the fields and sends commands. The lab decide
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ import traitlets
 from minimx.core.errors import MXNetError
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE
+from minimx_widgets.code.asking import ShowsSource
+from minimx_widgets.code.errors import Place, raised, source_of_error
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.inbox import Inbox, Message
 
 
@@ -42,7 +45,7 @@ class Field:
         }
 
 
-class LabControls(anywidget.AnyWidget):
+class LabControls(ShowsSource, anywidget.AnyWidget):
     """Fields and buttons. `change(name, text)` and `command(word)` do what they ask.
 
     Both are called in a thread of the controls, one after the other, so they may take
@@ -56,6 +59,9 @@ class LabControls(anywidget.AnyWidget):
     fields: traitlets.List[Any] = traitlets.List().tag(sync=True)
     settings = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
+
+    #: Where the error was raised that ended the training.
+    ended: tuple[Place, ...] = ()
 
     # Controls that could not be made are closed all the same, by their finaliser.
     _inbox: Inbox | None = None
@@ -75,12 +81,26 @@ class LabControls(anywidget.AnyWidget):
         super().__init__(fields=messages, **settings)
         self.on_msg(lambda _widget, message, _buffers: inbox.put(message))
 
-    def tell(self, status: dict[str, Any], *, keep: bool) -> None:
-        """Show how training goes. `keep` also stores it for pages opened later."""
+    def tell(
+        self,
+        status: dict[str, Any],
+        *,
+        keep: bool,
+        error: BaseException | None = None,
+    ) -> None:
+        """Show how training goes. `keep` also stores it for pages opened later.
+
+        error: what ended it, of which only the lines are kept.
+        """
+        self.ended = () if error is None else raised(error)
         if keep:
             self.status = status
         elif self._inbox and self._inbox.thread:  # a browser is there
             self.send({"kind": "status", "status": status})
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines that raised what ended the training."""
+        return source_of_error(self.ended, "what ended the training")
 
     def close(self) -> None:
         """Take the controls away; their thread ends."""
@@ -89,7 +109,9 @@ class LabControls(anywidget.AnyWidget):
         super().close()
 
     def _do(self, message: Message) -> None:
-        if message["kind"] == "command":
+        if message["kind"] == "source":
+            self.send(self.source_message(message))
+        elif message["kind"] == "command":
             self._command(str(message["command"]))
         elif message["kind"] == "set":
             self._set(str(message["name"]), str(message["value"]))
@@ -99,5 +121,5 @@ class LabControls(anywidget.AnyWidget):
         try:
             self._change(name, text)
         except (MXNetError, ValueError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
+            answer |= {"ok": False, "text": self.refused(refused)}
         self.send(answer)

@@ -13,7 +13,6 @@ from minimx.core.errors import ArgumentError
 from minimx.core.events import PHASES
 from minimx_widgets import esm
 from minimx_widgets.base import View
-from minimx_widgets.code.asking import ShowsSource
 from minimx_widgets.code.decisions import decision
 from minimx_widgets.code.finding import source
 from minimx_widgets.code.lines import line_of
@@ -34,7 +33,7 @@ from minimx_widgets.units import counted, human_count, human_share, human_time
 COLOURS = ("auto", "phase", "layer", "operator")
 
 
-class EngineTimeline(ShowsSource, View):
+class EngineTimeline(View):
     """A lane for the pushing thread and one for each worker, with every operation.
 
     `colour` is "phase", "layer", "operator", or "auto": by phase, but by operator where

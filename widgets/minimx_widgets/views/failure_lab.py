@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import anywidget
@@ -22,6 +23,9 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, Pictured
+from minimx_widgets.code.asking import ShowsSource
+from minimx_widgets.code.errors import Place, source_of_error
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.failures import (
     CAUSES,
     REMEDIES,
@@ -50,13 +54,19 @@ _INSTRUMENTS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-class FailurePanel(anywidget.AnyWidget):
+class FailurePanel(ShowsSource, anywidget.AnyWidget):
     """The part of the lab in the browser: symptom, evidence, answer, remedies."""
 
     _esm = esm.module("failure_lab")
     _css = STYLE
 
     state = traitlets.Dict().tag(sync=True)
+    #: Where the error was raised that ended the program of the case.
+    ended: tuple[Place, ...] = ()
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines of minimx that raised what ended the program."""
+        return source_of_error(self.ended, str(message.get("name", "the error")))
 
 
 class FailureLab(Pictured):
@@ -79,6 +89,7 @@ class FailureLab(Pictured):
         self.case: Case = draw(number, fault)
         with _running:
             self._plain: Outcome = run(self.case.facts)
+        self.panel.ended = self._plain.raised
         self.seen: dict[str, seen_by.Evidence] = {}
         self._open: str | None = None
         self.verdict: Verdict | None = None
@@ -241,6 +252,9 @@ class FailureLab(Pictured):
         if message.get("kind") == "table":
             self.panel.send({"kind": "table", "html": self.table().html()})
             return
+        if message.get("kind") == "source":
+            self.panel.send(self.panel.source_message(message))
+            return
         threading.Thread(
             target=self._obey, args=(message,), name="failure lab", daemon=True
         ).start()
@@ -264,7 +278,7 @@ class FailureLab(Pictured):
             elif kind == "next":
                 self.next()
         except MXNetError as refused:
-            note = str(refused)
+            note = self.panel.refused(refused)
         self._refresh(note=note)
 
 

@@ -14,7 +14,6 @@ from minimx.core.record import Curve, Record
 from minimx_widgets import esm, palette, svg
 from minimx_widgets.allocations import Story, source_of, story, told
 from minimx_widgets.base import View
-from minimx_widgets.code.asking import ShowsSource
 from minimx_widgets.code.pieces import Code
 from minimx_widgets.lab import step_peaks
 from minimx_widgets.packing import Array, Columns
@@ -105,7 +104,7 @@ def _steps(place: Array, curve: Curve, steps: int) -> tuple[Array, Array]:
     return chosen, borders
 
 
-class MemoryTimeline(ShowsSource, View):
+class MemoryTimeline(View):
     """Live bytes over time, stacked by category, with the peak and the pool's reserve.
 
     `show` is "categories", or "blocks": each allocation as a shape of its own, the
