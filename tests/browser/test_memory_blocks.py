@@ -58,7 +58,7 @@ def test_pointing_at_a_byte_tells_who_asked_for_it(notebook: Notebook) -> None:
     box = surface.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] - 40, box["y"] + box["height"] - 26)
-    notebook.until(f"() => {data('memory', 'story')}")
+    notebook.until(f"() => {data('memory', 'facts')}")
     told = tip.inner_text()
     for label in ("operator", "layer", "asked for", "got", "lived", "read last by"):
         assert label in told, told
@@ -74,7 +74,7 @@ def test_pointing_at_a_byte_tells_who_asked_for_it(notebook: Notebook) -> None:
         page.wait_for_timeout(40)
         block = page.evaluate(f"() => {data('memory', 'block')}")
         if block:
-            notebook.until(f"() => {data('memory', 'story')} === '{block}'")
+            notebook.until(f"() => {data('memory', 'facts')} === '{block}'")
             if "Cell In[" in tip.inner_text():
                 break
     told = tip.inner_text()

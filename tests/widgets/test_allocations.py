@@ -1,4 +1,4 @@
-"""The story of an allocation is that of the record, in words and for a page."""
+"""What a record knows of an allocation, in words and for a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minimx import autograd, nd
 from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
 from minimx_widgets import MemoryTimeline
-from minimx_widgets.allocations import source_of, story, told
+from minimx_widgets.allocations import allocation, facts_for_page, source_of
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_who_asked_who_wrote_and_who_read_last(
     trained: tuple[Record, dict[str, int]],
 ) -> None:
     record, blocks = trained
-    made = story(record, blocks["y"])
+    made = allocation(record, blocks["y"])
     assert (made.name, made.category, made.event) == (
         "_mul_scalar", "activation", made.event,
     )  # fmt: skip
@@ -57,7 +57,7 @@ def test_who_asked_who_wrote_and_who_read_last(
 
 def test_the_line_that_asked_is_found(trained: tuple[Record, dict[str, int]]) -> None:
     record, blocks = trained
-    line = story(record, blocks["y"]).line
+    line = allocation(record, blocks["y"]).line
     assert line.startswith("test_allocations.py:")
     code = source_of(record, blocks["y"])
     asked, *pool = code.pieces
@@ -70,7 +70,7 @@ def test_memory_from_before_the_record_says_so(
     trained: tuple[Record, dict[str, int]],
 ) -> None:
     record, blocks = trained
-    old = story(record, blocks["x"])
+    old = allocation(record, blocks["x"])
     assert old.event == "live" and old.line == "" and old.end is None
     assert old.life.startswith("since before the record")
     assert old.reads[0].name == "_mul_scalar"
@@ -84,15 +84,15 @@ def test_a_record_from_a_file_names_its_lines_and_shows_no_others(
 ) -> None:
     record, blocks = trained
     loaded = Record.load(record.save(tmp_path / "run.npz"))
-    assert story(loaded, blocks["y"]) == story(record, blocks["y"])
+    assert allocation(loaded, blocks["y"]) == allocation(record, blocks["y"])
     assert "comes from a file" in source_of(loaded, blocks["y"]).missing
 
 
 def test_what_is_not_there_is_said(trained: tuple[Record, dict[str, int]]) -> None:
     record, _ = trained
     with pytest.raises(ArgumentError, match="no allocation #123456789"):
-        story(record, 123456789)
-    answer = told(record, {"block": 123456789})
+        allocation(record, 123456789)
+    answer = facts_for_page(record, {"block": 123456789})
     assert answer["block"] == 123456789
     assert "no allocation" in answer["rows"][0][1]
     with pytest.raises(ArgumentError, match="pool has no 'hitt'.*hit"):
@@ -104,7 +104,7 @@ def test_the_view_tells_and_lists_the_lines(
 ) -> None:
     record, blocks = trained
     view = MemoryTimeline(record, show="blocks")
-    assert view.about(blocks["y"]) == story(record, blocks["y"])
+    assert view.about(blocks["y"]) == allocation(record, blocks["y"])
     assert view.source_for({"block": 0, "event": "flush"}).name == "a flush of the pool"
     owners = repr(view.table())
     assert "line" in owners
@@ -119,5 +119,5 @@ def test_joined_operations_do_not_hide_their_parts() -> None:
         y += x
         nd.waitall()
     block = getattr(y.chunk.block, "id", 0)
-    names = [use.name for use in story(record, block).writes]
+    names = [use.name for use in allocation(record, block).writes]
     assert "ImperativeBulk" not in names and len(names) == 2

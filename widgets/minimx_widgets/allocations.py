@@ -1,4 +1,4 @@
-"""The story of an allocation: who asked for it, who wrote and read it, its life."""
+"""What a record knows of an allocation: who asked for it, who wrote and read it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Story:
+class Allocation:
     """What a record knows of one allocation.
 
     block: its number. event: how it was served, "alloc", "hit", or "live" where it was
@@ -99,7 +99,7 @@ class Story:
         return ", ".join([*parts, *(["in use still"] if self.end is None else [])])
 
 
-def story(record: Record, block: int) -> Story:
+def allocation(record: Record, block: int) -> Allocation:
     """What a record knows of an allocation, by its number.
 
     Raises `ArgumentError` for one that the record does not have.
@@ -123,7 +123,7 @@ def story(record: Record, block: int) -> Story:
     asker = ops[ops["op"] == row["op"]][:1]
     if not len(asker):  # memory that no operation of the record took
         asker = ops[:0]
-    return Story(
+    return Allocation(
         block=block,
         event=texts[row["event"]],
         name=texts[row["name"]],
@@ -165,13 +165,13 @@ def _several(uses: tuple[Use, ...], none: str) -> str:
     return f"{uses[0]}, last {uses[-1]}; {len(uses)} times"
 
 
-def told(
+def facts_for_page(
     record: Record, message: Mapping[str, Any], *, placed: bool = True
 ) -> dict[str, Any]:
     """The answer to a page that points at an allocation."""
     block = int(message["block"])
     try:
-        rows = story(record, block).rows(placed=placed)
+        rows = allocation(record, block).rows(placed=placed)
     except ArgumentError as gone:
         rows = [("", str(gone))]
     return {"kind": "block", "block": block, "rows": [list(row) for row in rows]}
@@ -185,7 +185,7 @@ def source_of(record: Record, block: int, event: str = "") -> Code:
     """
     name, pieces, missing = f"a {event} of the pool", [], ""
     if block:
-        one = story(record, block)
+        one = allocation(record, block)
         event = event or one.event
         name = f"{one.name or 'memory'}, allocation #{block}"
         try:

@@ -61,10 +61,10 @@ class Outcome:
 
     losses: of the steps whose loss was read. error: what ended it, its notes included.
     raised: where in minimx that was raised. frames: the program's own lines on the way
-    to it. ended: the step in which the program heard of it. norms: per step what the gradients' norm was when they were
-    clipped or used, the loss scale, and by how much the weights moved. parameters:
-    name, grad_req, whether the last backward filled the gradient, whether the values
-    ever changed.
+    to it. ended: the step in which the program heard of it. norms: per step what the
+    gradients' norm was when they were clipped or used, the loss scale, and by how much
+    the weights moved. parameters: name, grad_req, whether the last backward filled the
+    gradient, whether the values ever changed.
     """
 
     losses: dict[int, float] = field(default_factory=dict)

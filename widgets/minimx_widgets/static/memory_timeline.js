@@ -64,7 +64,7 @@ class MemoryView {
     /** @type {number | null} the event at which one goes up and down */
     this.moment = null;
     /** What the kernel told of allocations, by number. @type {Map<number, [string, string][]>} */
-    this.stories = new Map();
+    this.facts = new Map();
     /** @type {import("./lib/memory/memory_blocks.js").Run[]} */
     this.runs = [];
     this.axis = new Axis(
@@ -280,11 +280,11 @@ class MemoryView {
     this.choose(living[Math.min(living.length - 1, Math.max(0, next))] ?? null);
   }
 
-  /** Mark an allocation, select its operation in all views, and tell its story. */
+  /** Mark an allocation, select its operation in all views, and tell what is known of it. */
   choose(one) {
     this.chosen = one;
     if (one) {
-      this.showStory(one, ...this.placeOf(one));
+      this.showFacts(one, ...this.placeOf(one));
       if (one.op) {
         this.data.store.set({ op: one.op, opTime: one.born });
         this.model.send({ kind: "select", op: one.op });
@@ -302,10 +302,10 @@ class MemoryView {
     return [LEFT + Math.min(run.x1, Math.max(run.x0, wanted - LEFT)), this.scaleY((run.low + run.high) / 2)];
   }
 
-  showStory(one, x, y) {
-    const known = this.stories.get(one.block);
+  showFacts(one, x, y) {
+    const known = this.facts.get(one.block);
     this.frame.showTip(x, y, aboutAllocation(this, one, known));
-    this.frame.root.dataset.story = known ? String(one.block) : "";
+    this.frame.root.dataset.facts = known ? String(one.block) : "";
     clearTimeout(this.asking);
     this.waiting = { one, x, y };
     if (known && !this.data.header.live) return;
@@ -313,13 +313,13 @@ class MemoryView {
     this.asking = setTimeout(() => this.model.send({ kind: "block", block: one.block }), 60);
   }
 
-  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} told */
-  told({ block, rows }) {
-    this.stories.set(block, rows);
+  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} message */
+  hearBlock({ block, rows }) {
+    this.facts.set(block, rows);
     if (this.waiting?.one.block !== block || this.frame.tip.hidden) return;
     const { one, x, y } = this.waiting;
     this.frame.showTip(x, y, aboutAllocation(this, one, rows));
-    this.frame.root.dataset.story = String(block);
+    this.frame.root.dataset.facts = String(block);
   }
 
   /** What the source is asked for. @returns {object | string} */
@@ -370,7 +370,7 @@ class MemoryView {
       ]);
     const one = this.blockAt(x, y);
     this.point(one);
-    if (one) return this.showStory(one, x, y);
+    if (one) return this.showFacts(one, x, y);
     const row = series.rowAt(this.axis.mode, value);
     if (row < 0) return this.frame.hideTip();
     this.frame.showTip(x, y, this.describe(row));

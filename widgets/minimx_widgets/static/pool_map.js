@@ -75,7 +75,7 @@ class PoolView {
       what: () => this.asked(),
     });
     /** What the kernel told of blocks, by number. @type {Map<number, [string, string][]>} */
-    this.stories = new Map();
+    this.facts = new Map();
     this.addTrials();
     const high = model.get("height");
     const upper = Math.round(high * 0.6);
@@ -416,19 +416,19 @@ class PoolView {
   /** @param {{x: number, y: number}} place @param {any} block */
   tellBlock(place, block) {
     const number = this.history.at.block[block.row];
-    const lines = () => aboutBlock(this, block, this.stories.get(number));
+    const lines = () => aboutBlock(this, block, this.facts.get(number));
     const show = () => this.frame.showTip(place.x, place.y, lines(), this.map.node);
     show();
     this.waiting = { number, show };
     clearTimeout(this.asking);
-    if (number && (this.data.header.live || !this.stories.has(number)))
+    if (number && (this.data.header.live || !this.facts.has(number)))
       this.asking = setTimeout(() => this.model.send({ kind: "block", block: number }), 60);
   }
 
-  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} told */
-  told({ block, rows }) {
-    this.stories.set(block, rows);
-    this.frame.root.dataset.story = String(block);
+  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} message */
+  hearBlock({ block, rows }) {
+    this.facts.set(block, rows);
+    this.frame.root.dataset.facts = String(block);
     if (this.waiting?.number === block && !this.frame.tip.hidden) this.waiting.show();
   }
 

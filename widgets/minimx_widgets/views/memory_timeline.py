@@ -12,7 +12,7 @@ import traitlets
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.record import Curve, Record
 from minimx_widgets import esm, palette, svg
-from minimx_widgets.allocations import Story, source_of, story, told
+from minimx_widgets.allocations import Allocation, allocation, facts_for_page, source_of
 from minimx_widgets.base import View
 from minimx_widgets.code.pieces import Code
 from minimx_widgets.lab import step_peaks
@@ -188,13 +188,13 @@ class MemoryTimeline(View):
             "value": rows["value"].astype("f8"),
         }
 
-    def about(self, block: int) -> Story:
+    def about(self, block: int) -> Allocation:
         """Who asked for an allocation, who wrote and read it, how long it lived.
 
         block: its number, as in the column `mem.block` of the record. Raises
         `ArgumentError` for one that the record does not have.
         """
-        return story(self.record, block)
+        return allocation(self.record, block)
 
     def source_for(self, message: Mapping[str, Any]) -> Code:
         """The line that asked for a block, and those of the pool that served it."""
@@ -203,7 +203,7 @@ class MemoryTimeline(View):
 
     def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
         if message.get("kind") == "block":
-            self.run.feed.post(lambda: self.tell(told(self.record, message)))
+            self.run.feed.post(lambda: self.tell(facts_for_page(self.record, message)))
         else:
             super()._hear(widget, message, buffers)
 

@@ -23,7 +23,7 @@ from minimx.core.replay import History, Steps, replay_pool
 from minimx.core.replay.history import FLUSH, HIT, OOM
 from minimx.core.storage.policy import PREFIXES, knob_names
 from minimx_widgets import esm
-from minimx_widgets.allocations import source_of, told
+from minimx_widgets.allocations import facts_for_page, source_of
 from minimx_widgets.base import View
 from minimx_widgets.code.decisions import KINDS, decision
 from minimx_widgets.code.pieces import Code
@@ -415,14 +415,16 @@ class PoolMap(View):
 
     def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
         if message.get("kind") == "block":
-            placed = not self._trial
-            answer = lambda: self.tell(told(self.record, message, placed=placed))  # noqa: E731
-            self.run.feed.post(answer)
+            self.run.feed.post(lambda: self._tell_facts(message))
         elif message.get("kind") in ("set", "reset", "ghost", "device"):
             self._wishes.append(message)
             self.run.feed.post(self._grant)
         else:
             super()._hear(widget, message, buffers)
+
+    def _tell_facts(self, message: Mapping[str, Any]) -> None:
+        placed = not self._trial
+        self.tell(facts_for_page(self.record, message, placed=placed))
 
     def source_for(self, message: Mapping[str, Any]) -> Code:
         """The lines of the pool and of its policy, and of who asked for the memory."""

@@ -136,7 +136,7 @@ function receive(model, data, views, message, buffers) {
   } else if (message.kind === "source") {
     for (const view of views) view.frame.code?.show(message);
   } else if (message.kind === "block") {
-    for (const view of views) view.told(message);
+    for (const view of views) view.hearBlock(message);
   } else if (message.kind === "answer") {
     for (const view of views) {
       view.hear(message);

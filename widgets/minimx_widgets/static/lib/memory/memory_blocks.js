@@ -149,14 +149,14 @@ export function runAt(runs, x, value) {
 }
 
 /**
- * What is said of an allocation: what the page knows, or once it came the kernel's story.
- * @param {any} view @param {Allocation} one @param {[string, string][] | undefined} story
+ * What is said of an allocation: what the page knows, or once it came what the kernel knows.
+ * @param {any} view @param {Allocation} one @param {[string, string][] | undefined} facts
  */
-export function aboutAllocation(view, one, story) {
+export function aboutAllocation(view, one, facts) {
   const { strings } = view.data;
   const who = strings[one.owner] || "unknown";
   const head = tipHead(`${bytes(one.rounded)} for ${who}`, view.theme.category[one.category]);
-  if (story) return [head, ...story.map(([label, text]) => tipRow(label, text))];
+  if (facts) return [head, ...facts.map(([label, text]) => tipRow(label, text))];
   const lived = duration((one.died ?? view.data.store.now) - one.born);
   return [
     head,

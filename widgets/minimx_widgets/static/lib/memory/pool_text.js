@@ -6,7 +6,7 @@ import { CATEGORIES } from "./memory_data.js";
 import { STATES, WORDS, sizeClasses } from "./pool_data.js";
 import { bytes, duration, percent } from "../drawing/scale.js";
 
-/** What of an allocation's story the block itself does not say. */
+/** What of an allocation's facts the block itself does not say. */
 const MORE = ["", "line", "lived", "written by", "read last by", "reads"];
 
 /** About the blocks of one size. @param {any} view @param {number} size */
@@ -25,8 +25,8 @@ export function aboutClass(view, size) {
 }
 
 /** About a block at the play head; with what the kernel told of its allocation, if it did.
- * @param {any} view @param {any} block @param {[string, string][]} [story] */
-export function aboutBlock(view, block, story = []) {
+ * @param {any} view @param {any} block @param {[string, string][]} [facts] */
+export function aboutBlock(view, block, facts = []) {
   const { at } = view.history;
   const { strings } = view.data;
   const { row, state } = block;
@@ -39,7 +39,7 @@ export function aboutBlock(view, block, story = []) {
     tipRow("memory for", CATEGORIES[at.category[row]]),
     tipRow("address", block.address.toLocaleString("en")),
     tipRow(state ? "came back" : "lent", `step ${at.step[row]}, ${duration(at.t[row])}`),
-    ...story.filter(([label]) => MORE.includes(label)).map(([label, text]) => tipRow(label, text)),
+    ...facts.filter(([label]) => MORE.includes(label)).map(([label, text]) => tipRow(label, text)),
   ];
 }
 
