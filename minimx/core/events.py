@@ -118,20 +118,12 @@ class Recorder(Protocol):
         Or BULK: `dst` was a part of `src`, several operations handed over as one.
         """
 
-    def memory(
-        self,
-        event: str,
-        device: str,
-        block_id: int,
-        requested: int,
-        rounded: int,
-        address: int,
-        owner: Owner,
-    ) -> None:
-        """A pool event, one of `minimx.core.record.MEMORY_EVENTS`.
+    def memory(self, *row: Any, **named: Any) -> None:
+        """A pool event.
 
-        requested, rounded: bytes that were asked for, and of the block. address: its
-        place on the device. owner: operator, layer and category that it is for.
+        row, named: event, one of `minimx.core.record.MEMORY_EVENTS`; device, its name;
+        block_id; requested and rounded, bytes that were asked for, and of the block;
+        address, its place on the device; owner, the `Owner` that it is for.
         """
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
@@ -141,13 +133,11 @@ class Recorder(Protocol):
         as `Knob.scope`.
         """
 
-    def communication(
-        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
-    ) -> None:
+    def communication(self, *row: Any, **named: Any) -> None:
         """Bytes went from one device or process to another.
 
-        t0, t1: in nanoseconds of `clock`. src, dst: texts such as "gpu(0)". key: of the
-        parameter. phase: of the operation.
+        row, named: t0 and t1, in nanoseconds of `clock`; key, of the parameter; src and
+        dst, texts such as "gpu(0)"; nbytes; phase, of the operation.
         """
 
     def metric(self, step: int, name: str, value: float) -> None:

@@ -70,7 +70,7 @@ class ReshapeTo(View):
         """The wanted shape."""
         (data,) = specs
         if prod(self.shape) != data.size:
-            raise wrong_size(self.name, data.shape, self.shape, self.shape)
+            raise _wrong_size(self.name, data.shape, self.shape, self.shape)
         return data.with_shape(self.shape)
 
 
@@ -101,7 +101,7 @@ class Reshape(View):
         else:
             found = read_codes(data.shape, self.shape, self.reverse)
         if prod(found) != data.size:
-            raise wrong_size(self.name, data.shape, self.shape, found)
+            raise _wrong_size(self.name, data.shape, self.shape, found)
         return data.with_shape(found)
 
 
@@ -174,11 +174,7 @@ def _split(whole: int, first: int, second: int) -> list[int]:
     return [first, second]
 
 
-def wrong_size(name: str, old: Shape, asked: Shape, new: Shape) -> ShapeError:
-    """What to raise where `old` was asked to become `asked`, which gives `new`.
-
-    name: of the operator.
-    """
+def _wrong_size(name: str, old: Shape, asked: Shape, new: Shape) -> ShapeError:
     return ShapeError(
         f"{name}: shape {old} has {prod(old)} elements, {asked} has room for "
         f"{prod(new)}. Use -1 for one axis to let its length follow from the others."
@@ -239,3 +235,31 @@ class Squeeze(View):
             )
         kept = tuple(n for axis, n in enumerate(data.shape) if axis not in axes)
         return data.with_shape(kept or least)
+
+
+@register("reshape_like")
+class ReshapeLike(View):
+    """The elements of lhs in the shape of rhs, or in parts of it.
+
+    lhs (30, 7), rhs (15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2; out
+    (15, 2, 7): those axes of lhs become those of rhs. rhs gets no gradient. Raises
+    ShapeError if the sizes differ.
+    """
+
+    lhs_begin: int | None = None
+    lhs_end: int | None = None
+    rhs_begin: int | None = None
+    rhs_end: int | None = None
+    inputs = ("lhs", "rhs")
+    unchanged = {"out": "lhs"}
+    ignores = ("rhs",)
+
+    def infer(self, *specs: Spec) -> Spec:
+        """The shape of rhs, where the sizes agree."""
+        lhs, rhs = specs
+        old = slice(self.lhs_begin, self.lhs_end).indices(lhs.ndim)
+        new = rhs.shape[self.rhs_begin : self.rhs_end]
+        shape = (*lhs.shape[: old[0]], *new, *lhs.shape[old[1] :])
+        if prod(shape) != lhs.size:
+            raise _wrong_size(self.name, lhs.shape, rhs.shape, shape)
+        return lhs.with_shape(shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
@@ -22,7 +21,7 @@ from minimx.core.operators.shape import (
     numpy_key,
     picked,
 )
-from minimx.core.operators.views import View, reshaped, wrong_size
+from minimx.core.operators.views import reshaped
 from minimx.core.ops import GradContext, Kernel, Value, bind, register
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
@@ -250,31 +249,3 @@ class Repeat(Move):
         apart = (*shape[: axis + 1], self.repeats, *shape[axis + 1 :])
         total = bind(Sum.of(axis=axis + 1), reshaped(dout, at.outs[0].shape, apart))
         return (reshaped(total, shape, at.ins[0].shape),)
-
-
-@register("reshape_like")
-class ReshapeLike(View):
-    """The elements of lhs in the shape of rhs, or in parts of it.
-
-    lhs (30, 7), rhs (15, 2, 4), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2; out
-    (15, 2, 7): those axes of lhs become those of rhs. rhs gets no gradient. Raises
-    ShapeError if the sizes differ.
-    """
-
-    lhs_begin: int | None = None
-    lhs_end: int | None = None
-    rhs_begin: int | None = None
-    rhs_end: int | None = None
-    inputs = ("lhs", "rhs")
-    unchanged = {"out": "lhs"}
-    ignores = ("rhs",)
-
-    def infer(self, *specs: Spec) -> Spec:
-        """The shape of rhs, where the sizes agree."""
-        lhs, rhs = specs
-        old = slice(self.lhs_begin, self.lhs_end).indices(lhs.ndim)
-        new = rhs.shape[self.rhs_begin : self.rhs_end]
-        shape = (*lhs.shape[: old[0]], *new, *lhs.shape[old[1] :])
-        if prod(shape) != lhs.size:
-            raise wrong_size(self.name, lhs.shape, rhs.shape, shape)
-        return lhs.with_shape(shape)
