@@ -58,6 +58,8 @@ class Finished(NamedTuple):
     gradient this one computes, 0 for others. graph: it is a piece of a graph that was
     prepared. cost: how much work it was, as far as that is declared. inside: the id of
     the joined operation that it was a part of, and in whose time it ran; 0 for others.
+    line: where the user's program pushed it. operation: as the engine has it, with the
+    vars that it touched.
     """
 
     op_id: int
@@ -76,6 +78,8 @@ class Finished(NamedTuple):
     graph: bool = False
     cost: Work | None = None
     inside: int = 0
+    line: str = ""
+    operation: Any = None
 
 
 class Recorder(Protocol):
@@ -114,20 +118,12 @@ class Recorder(Protocol):
         Or BULK: `dst` was a part of `src`, several operations handed over as one.
         """
 
-    def memory(
-        self,
-        event: str,
-        device: str,
-        block_id: int,
-        requested: int,
-        rounded: int,
-        address: int,
-        owner: Owner,
-    ) -> None:
-        """A pool event, one of `minimx.core.record.MEMORY_EVENTS`.
+    def memory(self, *row: Any, **named: Any) -> None:
+        """A pool event.
 
-        requested, rounded: bytes that were asked for, and of the block. address: its
-        place on the device. owner: operator, layer and category that it is for.
+        row, named: event, one of `minimx.core.record.MEMORY_EVENTS`; device, its name;
+        block_id; requested and rounded, bytes that were asked for, and of the block;
+        address, its place on the device; owner, the `Owner` that it is for.
         """
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
@@ -137,48 +133,29 @@ class Recorder(Protocol):
         as `Knob.scope`.
         """
 
-    def communication(
-        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
-    ) -> None:
+    def communication(self, *row: Any, **named: Any) -> None:
         """Bytes went from one device or process to another.
 
-        t0, t1: in nanoseconds of `clock`. src, dst: texts such as "gpu(0)". key: of the
-        parameter. phase: of the operation.
+        row, named: t0 and t1, in nanoseconds of `clock`; key, of the parameter; src and
+        dst, texts such as "gpu(0)"; nbytes; phase, of the operation.
         """
 
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed: step, counted from 0, its name and value."""
 
-    def tensor(
-        self,
-        step: int,
-        kind: str,
-        layer: str,
-        name: str,
-        dtype: str,
-        used: str,
-        scale: float,
-        row: Any,
-    ) -> None:
-        """An array's numbers were counted by exponent; row: what `_exponents` found.
+    def tensor(self, *row: Any, **named: Any) -> None:
+        """An array's numbers were counted by exponent.
 
-        kind: one of `minimx.core.record.TENSOR_KINDS`. used: the type in which the
-        layer computes. scale: what the loss was multiplied by.
+        row, named: step, kind (one of `minimx.core.record.TENSOR_KINDS`), layer, name
+        and dtype of the array; used, the type in which the layer computes; scale, what
+        the loss was multiplied by; row, what `_exponents` found.
         """
 
-    def scaling(
-        self,
-        step: int,
-        scale: float,
-        skipped: bool,
-        tensor: str = "",
-        layer: str = "",
-        many: int = 0,
-    ) -> None:
+    def scaling(self, *row: Any, **named: Any) -> None:
         """A step with a scaled loss was taken, or skipped: what overflowed, if any.
 
-        scale: the factor of the loss. tensor, layer: the first that overflowed; many:
-        how many did.
+        row, named: step; scale, the factor of the loss; skipped; tensor and layer, the
+        first that overflowed; many, how many did.
         """
 
 

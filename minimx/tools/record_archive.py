@@ -130,11 +130,12 @@ class _Reader:
         self._check_members()
         raw = self._array("manifest", np.dtype(np.uint8), None, MOST_MANIFEST_BYTES)
         manifest = self._checked_manifest(json.loads(raw.tobytes().decode()))
-        strings = manifest["strings"]
+        strings = [*dict.fromkeys([*manifest["strings"], ""])]
         tables = {name: np.empty(0, dtype_of(name)) for name in TABLES}
         for name in manifest["rows"]:
             found = dtype_of(name, manifest["version"])
-            table = _widened(name, self._array(name, found, manifest["rows"][name]))
+            table = self._array(name, found, manifest["rows"][name])
+            table = _widened(name, table, strings.index(""))
             self._check_values(name, table, len(strings))
             tables[name] = table
         self._check_sense(tables, strings)
@@ -290,14 +291,12 @@ class _Reader:
         )
 
 
-def _widened(name: str, table: Array) -> Array:
-    """A table with all columns of today; those that it lacks are 0."""
-    dtype = dtype_of(name)
-    if table.dtype == dtype:
-        return table
-    whole = np.zeros(len(table), dtype)
-    for column in table.dtype.names or ():
-        whole[column] = table[column]
+def _widened(name: str, table: Array, empty: int) -> Array:
+    """A table with all columns of today; those that it lacks are 0, texts are empty."""
+    whole = np.zeros(len(table), dtype_of(name))
+    for column, kind in TABLES[name].items():
+        known = column in (table.dtype.names or ())
+        whole[column] = table[column] if known else empty * (kind == TEXT)
     return whole
 
 

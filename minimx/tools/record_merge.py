@@ -42,6 +42,7 @@ COUNTED: Final = {
     "parts": {"work": "work"},
     "deps": {"src": "op", "dst": "op"},
     "mem": {"op": "op", "block": "block"},
+    "uses": {"op": "op", "block": "block"},
     "tensors": {"look": "look"},
     "exponents": {"look": "look"},
 }

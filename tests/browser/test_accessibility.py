@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import pytest
 from jupyterlab.commands import get_app_dir
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 import minimx as mx
 import minimx_widgets as views
@@ -70,6 +70,36 @@ DRESS = """async ([css, light]) => {
   for (let frame = 0; frame < 3; frame += 1)
     await new Promise((done) => requestAnimationFrame(done));
 }"""
+# What sticks out of the view to the right, and lists whose text is cut: the chosen one,
+# in a form any that may be chosen.
+CUT_OFF = """() => {
+  const view = document.querySelector('.mx-view');
+  const edge = view.getBoundingClientRect().right + 1;
+  const arrow = 17;
+  const out = [];
+  for (const node of view.querySelectorAll('*')) {
+    if (!node.offsetParent) continue;
+    if (node.getBoundingClientRect().right > edge
+        && !node.closest('.mx-table, .mx-lines, .mx-over-row, pre, svg'))
+      out.push(`${node.className} sticks out of the view`);
+    if (!node.matches('select')) continue;
+    const { font, paddingLeft } = getComputedStyle(node);
+    const room = node.clientWidth - parseFloat(paddingLeft) - arrow;
+    const shown = node.closest('.mx-form') ? node.options : node.selectedOptions;
+    for (const { textContent } of shown) {
+      const probe = document.createElement('span');
+      Object.assign(probe.style, { font, position: 'absolute', whiteSpace: 'pre' });
+      probe.textContent = textContent;
+      document.body.append(probe);
+      if (probe.getBoundingClientRect().width > room)
+        out.push(`${node.ariaLabel ?? node.id}: ${textContent} is cut off`);
+      probe.remove();
+    }
+  }
+  return out;
+}"""
+WIDE: ViewportSize = {"width": 1000, "height": 900}
+NARROW: ViewportSize = {"width": 660, "height": 900}
 CLICK = "part => document.querySelector(`.mx-view [title^='${part}']`).click()"
 
 
@@ -117,7 +147,7 @@ def makers() -> Iterator[_Makers]:
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     """One page for all views."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
+    context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     page.goto("about:blank")
     page.add_script_tag(path=STAND_IN)
@@ -180,7 +210,9 @@ def in_all_dresses(page: Page, when: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", gallery.ENTRIES)
-def test_a_view_is_accessible(page: Page, makers: _Makers, name: str) -> None:
+def test_a_view_is_accessible_and_nothing_is_cut_off(
+    page: Page, makers: _Makers, name: str
+) -> None:
     shown = makers.make(name)
     found = []
     for part in parts(shown):
@@ -189,6 +221,11 @@ def test_a_view_is_accessible(page: Page, makers: _Makers, name: str) -> None:
             continue  # has its own turn
         stand(page, part)
         found += in_all_dresses(page, kind)
+        for size in (NARROW, WIDE):
+            page.set_viewport_size(size)
+            page.wait_for_timeout(60)
+            cut = page.evaluate(CUT_OFF)
+            found += [f"{kind}, {size['width']} px: {each}" for each in cut]
     if name not in gallery.OF_THE_LAB:
         shown.close()
     assert not found, "\n".join(found)
@@ -218,6 +255,10 @@ def test_a_lab_in_jupyterlab_is_accessible(notebook: Notebook) -> None:
     # over: axe-core would take everything for hidden.
     page.evaluate("() => { document.body.style.height = '100vh'; }")
     found = violations(page, ".mx-lab", "lab, light")
+    for width in (1024, 1440):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.wait_for_timeout(200)
+        found += [f"lab, {width} px: {each}" for each in page.evaluate(CUT_OFF)]
     page.click("[data-view=knobs] [title^='Show as a table']")
     page.wait_for_selector("[data-view=knobs] .mx-table td")
     found += violations(page, "[data-view=knobs]", "table of the knobs, light")

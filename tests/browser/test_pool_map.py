@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import PoolMap
+from minimx_widgets.allocations import facts_for_page
 from minimx_widgets.base import STYLE
 from minimx_widgets.course.pooling import fresh_gpu, lengths, run
 from tests.browser.pages import data, empty_page, shoot
@@ -133,11 +134,25 @@ def test_pointing_tells_who_and_clicking_selects(page: Page, view: PoolMap) -> N
     assert "in use" in tip.inner_text() and "zeros" in tip.inner_text()
     page.mouse.click(box["x"] + 12, box["y"] + 30)
     page.wait_for_function("() => +document.querySelector('.mx-view').dataset.selected")
-    assert page.evaluate("() => stage.sent[0].kind") == "select"
+    asked, selected = page.evaluate("() => stage.sent.slice(0, 2)")
+    assert asked["kind"] == "block" and selected["kind"] == "select"
+    page.mouse.move(box["x"] + 12, box["y"] + 31)
+    answer = facts_for_page(view.record, {"block": asked["block"]})
+    page.evaluate("answer => stage.tell(answer)", answer)
+    assert "read last by" in tip.inner_text()
+    page.locator(".mx-view").focus()
+    page.keyboard.press("b")
+    page.keyboard.press("o")
+    wanted = page.evaluate("() => stage.sent.at(-1)")
+    assert wanted["kind"] == "source" and wanted["event"] in ("alloc", "hit", "free")
+    page.evaluate("answer => stage.tell(answer)", view.source_message(wanted))
+    assert "storage/pool.py" in page.locator(".mx-code-panel").inner_text()
+    page.keyboard.press("Escape")
+    page.evaluate("() => { stage.sent.length = 0; }")
     page.locator(".mx-view").focus()
     page.keyboard.press("g")
     page.locator("select[aria-label=MXNET_GPU_MEM_POOL_TYPE]").select_option("Round")
-    kinds = page.evaluate("() => stage.sent.slice(1).map((m) => [m.kind, m.name])")
+    kinds = page.evaluate("() => stage.sent.map((m) => [m.kind, m.name])")
     assert kinds == [["ghost", "Unpooled"], ["set", "MXNET_GPU_MEM_POOL_TYPE"]]
 
 

@@ -46,7 +46,7 @@ def test_lines_are_opened_below_the_view_and_marked(notebook: Notebook) -> None:
     for _ in range(3):
         notebook.page.keyboard.press("ArrowRight")
     notebook.page.keyboard.press("o")
-    place = code.locator("p code")
+    place = code.locator("p code").first
     notebook.until(
         "() => document.querySelector('[data-view=engine]').dataset.source_of === 'dot'"
     )
@@ -54,7 +54,10 @@ def test_lines_are_opened_below_the_view_and_marked(notebook: Notebook) -> None:
     assert '@register("dot"' in code.locator("mark").first.inner_text()
     lines = notebook.run(1).splitlines()
     assert lines[0].startswith(place.inner_text())
-    assert len(lines) - 1 == code.locator(".mx-line").count()
+    sheet = code.locator("pre").first
+    assert len(lines) - 1 == sheet.locator(".mx-line").count()
+    asked = code.locator("pre").last
+    assert "x = mx.nd.dot(x, x)" in asked.locator("mark").inner_text()
 
     # A knob, by the button of its card, and by keyboard.
     row = notebook.page.locator("[data-knob=MXNET_ENGINE_TYPE]")

@@ -23,6 +23,7 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.record import Record
 from minimx_widgets import esm, palette
+from minimx_widgets.code.asking import ShowsSource
 from minimx_widgets.flow import Flow
 from minimx_widgets.packing import Columns, join, newest, pack, pieces
 from minimx_widgets.run import News, Run
@@ -66,7 +67,7 @@ class Pictured:
         return mimebundle(self._widget(), repr(self), self.svg())
 
 
-class PicturedWidget(Stateful, Pictured, anywidget.AnyWidget):
+class PicturedWidget(Stateful, Pictured, ShowsSource, anywidget.AnyWidget):
     """A widget of this kind, in the style of all."""
 
     _css = STYLE
@@ -87,11 +88,14 @@ class AnsweringWidget(PicturedWidget):
         if message.get("kind") == "table":
             self.send({"kind": "table", "html": self.table().html()})
             return
+        if message.get("kind") == "source":
+            self.send(self.source_message(message))
+            return
         answer: dict[str, Any] = {"kind": "answer", "ok": True, "text": ""}
         try:
             answer["text"] = self._do(message)
         except (MXNetError, ValueError, TypeError, KeyError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
+            answer |= {"ok": False, "text": self.refused(refused)}
         self.send(answer)
 
 
@@ -286,6 +290,8 @@ class View(PicturedWidget):
             self.run.select(int(message["op"]), sender=self)
         elif kind == "table":
             self.run.feed.post(self._send_table)
+        elif kind == "source":
+            self.run.feed.post(lambda: self.tell(self.source_message(message)))
 
     def _send_table(self) -> None:
         self.tell({"kind": "table", "html": self.table().html()})

@@ -94,17 +94,19 @@ ENTRIES = {
     ),
     "MemoryTimeline": Entry(
         "Bytes in use by category over time, with peak, reserved and requested.",
-        "Point at a band to see whose it is; jump to the peak; zoom with the wheel.",
+        "Point at a byte to see who asked for it, in which line, and who read it last; "
+        "B shows each allocation as a block; P jumps to the peak.",
         "MemoryTimeline(record)",
     ),
     "PoolMap": Entry(
         "The inside of a pool: size classes, idle blocks, addresses, driver calls.",
-        "Drag through time, and try another pool on the same requests.",
+        "Drag through time, and try another pool on the same requests; O opens the "
+        "lines of the pool that decided.",
         "PoolMap(record)",
     ),
     "EngineTimeline": Entry(
         "A lane per worker, with what ran when, what it waited for, and idle time.",
-        "Click an operation for its arrows; press C for the critical path.",
+        "Click an operation for its arrows and its gradient's; O opens its source.",
         "EngineTimeline(record)",
     ),
     "DeviceView": Entry(

@@ -205,11 +205,14 @@ class GraphView(PicturedWidget, Generic[Planned]):
 
     def _answer(self, message: dict[str, Any]) -> None:
         """Do what was asked; what cannot be done is shown in its place."""
+        if message.get("kind") == "source":
+            self.send(self.source_message(message))
+            return
         answer = {"kind": "answer", "name": str(message.get("name", "")), "ok": True}
         try:
             text = self._do(message)
         except (MXNetError, ValueError) as refused:
-            answer["ok"], text = False, str(refused)
+            answer["ok"], text = False, self.refused(refused)
         self.send({**answer, "text": text})
 
     def _do(self, message: dict[str, Any]) -> str:

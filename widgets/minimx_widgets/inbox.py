@@ -85,11 +85,15 @@ def latest(waiting: list[Message | None]) -> list[Message | None]:
     ]
 
 
-def answered(message: Message, do: Callable[[], str]) -> Message:
+def answered(
+    message: Message,
+    do: Callable[[], str],
+    words: Callable[[BaseException], str] = str,
+) -> Message:
     """Do what a message asks; returns the answer for the page: done, or why not.
 
-    do: returns in words what it did. Any error is shown, as it may come from any part
-    that watches a knob; so are warnings.
+    do: returns in words what it did. words: what is said of a refusal. Any error is
+    shown, as it may come from any part that watches a knob; so are warnings.
     """
     answer = {"kind": "answer", "id": message.get("id", 0)}
     answer["name"] = str(message.get("name", ""))
@@ -99,7 +103,7 @@ def answered(message: Message, do: Callable[[], str]) -> Message:
             warnings.simplefilter("always")
             done = do()
     except MXNetError as refused:
-        return {**answer, "ok": False, "text": str(refused)}
+        return {**answer, "ok": False, "text": words(refused)}
     except Exception as broken:
         text = f"{type(broken).__name__}: {broken}"
         return {**answer, "ok": False, "text": text}

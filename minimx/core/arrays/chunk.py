@@ -45,7 +45,9 @@ class Kept:
 class Chunk(Var):
     """`nbytes` of memory on `device`, taken from its pool at first use."""
 
-    __slots__ = ("__weakref__", "block", "device", "nbytes", "owner")
+    __slots__ = ("__weakref__", "device", "nbytes", "owner")
+
+    block: Block | None
 
     def __init__(self, device: Device, nbytes: int, owner: Owner) -> None:
         # Var.__init__, spelt out: a chunk is made for every result of every operator.
@@ -59,7 +61,7 @@ class Chunk(Var):
         self.device = device
         self.nbytes = nbytes
         self.owner = owner
-        self.block: Block | None = None
+        self.block = None
 
     def memory(self) -> Any:
         """The bytes, a flat uint8 array; allocated at first use.

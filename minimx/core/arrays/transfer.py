@@ -259,6 +259,8 @@ class _Foreign:
 
     __slots__ = ("data",)
 
+    id = 0  # no pool counts it
+
     def __init__(self, data: Any) -> None:
         self.data = data
 

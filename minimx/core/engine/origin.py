@@ -25,6 +25,10 @@ _OTHERS = (f"{Path(__file__).parents[2]}{os.sep}", contextlib.__file__)
 # Whether a file belongs to the user, by its name. Looking it up beats comparing text.
 _users: dict[str, bool] = {}
 
+# What `where` said, by code and position; kept with the code, whose id nothing else
+# takes then. Records ask for it at each operation.
+_places: dict[tuple[int, int], tuple[CodeType, str]] = {}
+
 _depth = 1  # how many calls are noted: the pushing line and its callers
 
 
@@ -85,7 +89,11 @@ def where(origin: Origin) -> str:
     if not origin:
         return ""
     code, lasti = origin[0]
-    return f"{file_name(code.co_filename)}:{_line_number(code, lasti)}"
+    known = _places.get((id(code), lasti))
+    if known is None:
+        place = f"{file_name(code.co_filename)}:{_line_number(code, lasti)}"
+        known = _places[id(code), lasti] = (code, place)
+    return known[1]
 
 
 def line(origin: Origin) -> str:

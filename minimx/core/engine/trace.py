@@ -14,6 +14,7 @@ from minimx.core import events
 from minimx.core.drivers import place
 from minimx.core.engine.costs import Transfer
 from minimx.core.engine.kinds import SEGMENT
+from minimx.core.engine.origin import where
 from minimx.core.engine.var import var_lock
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ class Trace:
             operation.prop == SEGMENT,
             operation.cost,
             self.inside,
+            where(operation.origin),
+            operation,
         )
         cost = operation.cost
         if failed or not isinstance(cost, Transfer):

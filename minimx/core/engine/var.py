@@ -60,16 +60,19 @@ class Var:
     readers   how many reads are granted and not yet released, or `WRITING`
     later     the claims behind `writer`, oldest first; made when first needed
 
-    `history` is kept only while a record is on. `kept` is None, or a weak reference to
-    what wants the state as it is now: a push that writes calls `preserve` first.
+    `block` is the memory that holds the state, once it was taken; only records look at
+    it. `history` is kept only while a record is on. `kept` is None, or a weak reference
+    to what wants the state as it is now: a push that writes calls `preserve` first.
     """
 
     __slots__ = (
-        "exception", "history", "kept", "later", "readers", "version", "writer",
+        "block", "exception", "history", "kept", "later", "readers", "version",
+        "writer",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.version = 0
+        self.block: Any = None
         self.kept: Any = None
         self.exception: Failure | None = None
         self.readers = 0

@@ -44,6 +44,7 @@ class Listening:
         self._next_work = count(1).__next__
         self._next_look = count(1).__next__
         self._add_op = self._rings["ops"].add
+        self._add_use = self._rings["uses"].add
         self._add_dependency = self._rings["deps"].add
         self._add_memory = self._rings["mem"].add
         self._add_call = self._rings["calls"].add
@@ -59,7 +60,8 @@ class Listening:
         """An operation finished; the arguments are those of `events.Finished`.
 
         Its cost is split into columns; the parts of a joined operation are noted once,
-        in the table `parts`, and the row has their number.
+        in the table `parts`, and the row has their number. The blocks of memory that it
+        read and wrote are rows of `uses`.
         """
         finished = Finished(*row, **named)
         flops = nbytes = work = 0
@@ -69,7 +71,16 @@ class Listening:
             dtype = getattr(cost, "dtype", "")
             if finished.graph and (parts := getattr(cost, "parts", ())):
                 work = self._number(parts)
-        self._add_op((*finished[:-2], flops, nbytes, dtype, work, finished.inside))
+        if (operation := finished.operation) is not None and not finished.failed:
+            op_id, add = finished.op_id, self._add_use
+            for var in operation.reads:
+                if var.block is not None:
+                    add((op_id, var.block.id, False))
+            for var in operation.writes:
+                if var.block is not None:
+                    add((op_id, var.block.id, True))
+        more = (flops, nbytes, dtype, work, finished.inside, finished.line)
+        self._add_op((*finished[:14], *more))
 
     def _number(self, parts: tuple[tuple[Any, ...], ...]) -> int:
         """The number of a joined operation's parts; the first time they are noted."""

@@ -47,7 +47,9 @@ SIGNED = ("priority", "power")
 # one declared it), `ops.dtype` the type that it computes in. An operation that was
 # joined of several has `ops.work`, the number under which `parts` says once what is in
 # it. An operation that the engine got as a part of another has `ops.inside`, that one's
-# id: both have rows, and sums of pushes or time take those where it is 0.
+# id: both have rows, and sums of pushes or time take those where it is 0. `ops.line` is
+# where the user's program pushed it, such as "Cell In[3]:7", or "". Each block that an
+# operation read or wrote is a row of `uses`.
 TABLES: dict[str, dict[str, str]] = {
     "ops": {
         "op": WHOLE,
@@ -69,7 +71,9 @@ TABLES: dict[str, dict[str, str]] = {
         "dtype": TEXT,
         "work": WHOLE,
         "inside": WHOLE,
+        "line": TEXT,
     },
+    "uses": {"op": WHOLE, "block": WHOLE, "writes": TRUTH},
     "parts": {
         "work": WHOLE,
         "name": TEXT,
@@ -154,8 +158,8 @@ TABLES: dict[str, dict[str, str]] = {
     },
 }
 # Tables and columns that records had not before this version of their files.
-ADDED = {4: ("tensors", "exponents", "scaling")}
-ADDED_COLUMNS = {5: {"ops": ("inside",)}}
+ADDED = {4: ("tensors", "exponents", "scaling"), 6: ("uses",)}
+ADDED_COLUMNS = {5: {"ops": ("inside",)}, 6: {"ops": ("line",)}}
 
 
 def dtype_of(table: str, version: int | None = None) -> np.dtype[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from minimx.core.device import cpu, gpu
 from minimx.core.engine import Var
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
+from minimx.gluon import nn
 from minimx.tools.virtual_time import virtual
 
 
@@ -236,3 +238,47 @@ def test_virtual_times_are_exact() -> None:
     assert row["t_ready"] == row["t_start"] == start + virtual.PUSH_NS
     assert row["t_end"] == end
     assert row["worker"] == "cpu(0)/0"
+
+
+def test_a_record_knows_which_memory_was_read_and_written_and_from_which_line(
+    any_engine: str,
+) -> None:
+    x = nd.ones((3, 4))
+    nd.waitall()
+    with Record() as record:
+        y = x * 2  # the line that is looked for
+        z = x + y
+        nd.waitall()
+    blocks = [getattr(array.chunk.block, "id", 0) for array in (x, y, z)]
+    ops, uses = record.ops(), record.table("uses")
+    double, add = ops["op"].tolist()
+    found = {(int(u["op"]), int(u["block"]), bool(u["writes"])) for u in uses}
+    assert found == {
+        (double, blocks[0], False), (double, blocks[1], True),
+        (add, blocks[0], False), (add, blocks[1], False), (add, blocks[2], True),
+    }  # fmt: skip
+    first = record.texts(ops["line"])[0]
+    assert first.startswith("test_recording.py:")
+    text = Path(__file__).read_text(encoding="utf-8").splitlines()
+    assert "the line that is looked for" in text[int(first.split(":")[1]) - 1]
+
+
+def test_memory_of_a_graph_is_used_by_the_operations_in_it() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3), nn.Dense(2))
+    net.initialize()
+    net.hybridize(static_alloc=True)
+    x = nd.ones((4, 5))
+    net(x)
+    nd.waitall()
+    with Record() as record:
+        out = net(x)
+        nd.waitall()
+    uses, mem = record.table("uses"), record.mem()
+    assert out.chunk.block is not None and x.chunk.block is not None
+    written = {*uses["block"][uses["writes"]].tolist()}
+    (arena,) = written - {out.chunk.block.id}
+    (was,) = mem[mem["block"] == arena]
+    assert was["requested"] >= 4 * 3 * 4, "the result of the first layer lies in it"
+    read = {*uses["block"][~uses["writes"]].tolist()}
+    assert x.chunk.block.id in read

@@ -13,6 +13,10 @@ import {
   stepAfter,
 } from "../../../widgets/minimx_widgets/static/lib/memory/memory_steps.js";
 import {
+  Allocations,
+  runAt,
+} from "../../../widgets/minimx_widgets/static/lib/memory/memory_blocks.js";
+import {
   MemoryData,
   between,
   columnsOf,
@@ -264,4 +268,80 @@ test("a measured stretch counts its events and bytes, and nothing outside of it"
   const sums = between(series, { mode: "time", from: 1.5, to: 3, measure: "requested" });
   assert.deepEqual([sums.rows, sums.taken, sums.given, sums.most], [2, 50, 100, 150]);
   assert.deepEqual([sums.alloc, sums.hit, sums.free], [0, 1, 1]);
+});
+
+test("an allocation is as high as it is large and as wide as it lives", () => {
+  const data = new Allocations();
+  const one = (block, from, requested, category = 3) => ({
+    block, from, to: Infinity, born: 10 * from, died: null, requested, rounded: 2 * requested,
+    category, phase: 2, owner: 1, layer: 2, op: block, event: 2,
+  }); // prettier-ignore
+  data.take(one(1, 0, 100));
+  data.take(one(2, 1, 50));
+  data.take(one(1, 2, -100));
+  data.take(one(3, 3, 30));
+  assert.deepEqual(data.all.map(({ block, to, died }) => [block, to, died]), [
+    [1, 2, 20],
+    [2, Infinity, null],
+    [3, Infinity, null],
+  ]);
+  assert.deepEqual(data.at(1).map(({ block }) => block), [1, 2]);
+  assert.deepEqual(data.at(2).map(({ block }) => block), [2]);
+
+  // Two pixels for each event: what lies above one that ends comes down.
+  const picks = Int32Array.from([-1, 0, 0, 1, 1, 2, 2, 3, 3]);
+  const runs = data.runs(picks, 0, "requested");
+  const shown = runs.map(({ one: { block }, x0, x1, low, high }) => [block, x0, x1, low, high]);
+  assert.deepEqual(shown.sort((a, b) => a[0] - b[0] || a[1] - b[1]), [
+    [1, 1, 5, 0, 100],
+    [2, 3, 5, 100, 150],
+    [2, 5, 9, 0, 50],
+    [3, 7, 9, 50, 80],
+  ]);
+  for (const x of [1, 3, 5, 8]) {
+    const total = runs.filter(({ x0, x1 }) => x0 <= x && x < x1);
+    const sum = total.reduce((most, { high }) => Math.max(most, high), 0);
+    const living = data.at(picks[x]).reduce((all, { requested }) => all + requested, 0);
+    assert.equal(sum, living, `pixel ${x}`);
+  }
+  assert.equal(runAt(runs, 4, 120).one.block, 2);
+  assert.equal(runAt(runs, 6, 20).one.block, 2);
+  assert.equal(runAt(runs, 6, 60), undefined);
+  assert.equal(data.runs(picks, 0, "rounded").at(-1).high, 160);
+  data.forget(2);
+  assert.deepEqual(data.all.map(({ block }) => block), [2, 3]);
+});
+
+test("what was allocated before anything that is kept shrinks as it is freed", () => {
+  const data = new Allocations();
+  const row = { phase: 0, owner: 0, layer: 0, op: 0, event: 0, to: Infinity, died: null };
+  data.take({ ...row, block: 0, from: 0, born: 0, category: 1, requested: 100, rounded: 128 });
+  data.take({ ...row, block: 77, from: 4, born: 9, category: 1, requested: -40, rounded: -64 });
+  assert.deepEqual(data.all.map(({ from, to, requested, rounded }) => [from, to, requested, rounded]), [
+    [0, 4, 100, 128],
+    [4, Infinity, 60, 64],
+  ]);
+  data.take({ ...row, block: 78, from: 6, born: 9, category: 1, requested: -60, rounded: -64 });
+  assert.deepEqual(data.at(6), []);
+});
+
+test("a forward operation knows those of its gradient, and they know it", () => {
+  const data = new EngineData(model("gradient"));
+  const n = 5;
+  const column = (values) => Float64Array.from(values);
+  const ops = {
+    op: Uint32Array.from([1, 2, 3, 4, 5]),
+    name: new Uint32Array(n), layer: new Uint32Array(n), phase: new Uint8Array(n),
+    worker: new Uint32Array(n), failed: new Uint8Array(n),
+    holds: Uint8Array.from([0, 0, 0, 0, 1]),
+    push: column([0, 1, 2, 3, 2]), ready: column([0, 1, 2, 3, 2]), start: column([0, 1, 2, 3, 2]),
+    end: column([1, 2, 3, 4, 4]), forward: Uint32Array.from([0, 0, 1, 1, 1]),
+    priority: new Int32Array(n),
+  }; // prettier-ignore
+  data.take(head(["w"]), { ops });
+  assert.deepEqual(data.gradientOf(1), [2, 3], "the joined operation that holds them is none");
+  assert.deepEqual(data.gradientOf(3), [0]);
+  assert.deepEqual(data.gradientOf(2), []);
+  assert.deepEqual(data.gradientOf(5), []);
+  assert.deepEqual(data.gradientOf(99), []);
 });

@@ -106,6 +106,7 @@ def test_training_anew_leaves_what_was_left(
     assert other.controls.status["left"]
     other.run()
     assert other.controls.status["left"] == ""
+    other.close()  # and writes no more
     path.write_bytes(before[:500])
     monkeypatch.setattr(last, "_mine", set())
     assert make().controls.status["left"] == "", "cut off: nothing is offered"

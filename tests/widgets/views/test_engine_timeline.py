@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
 from minimx_widgets import EngineTimeline
 from minimx_widgets.pictures.engine_layout import lane_order, lay_out
@@ -144,8 +145,9 @@ def test_one_phase_is_coloured_by_operator(record: Record) -> None:
 def test_the_source_of_an_operation_is_sent_to_the_page(record: Record) -> None:
     view = EngineTimeline(record)
     ops = record.ops()
-    found = view.source_of(int(ops["op"][0]))
-    assert found["name"] == "Convolution" and "error" not in found
-    assert found["pieces"][0]["place"].startswith("minimx/")
-    assert "neither a knob nor an operator" in view.source_of(999)["error"]
+    found = view.source_for({"op": int(ops["op"][0])})
+    assert found.name == "Convolution" and not found.missing
+    assert found.pieces[0].file.startswith("minimx/")
+    with pytest.raises(ArgumentError, match="neither a knob nor an operator"):
+        view.source_for({"op": 999})
     view.run.close()

@@ -172,7 +172,7 @@ def test_measuring_brings_the_roof_and_can_be_stopped(
     assert {dtype for dtype, _ in asked} == {"float32"}
     monkeypatch.setattr(view._stop, "is_set", lambda: True)
     view._answer({"kind": "measure"})
-    assert told == [{"kind": "answer", "text": "canceled"}]
+    assert told == [{"kind": "answer", "ok": False, "text": "canceled"}]
     view.close()
 
 

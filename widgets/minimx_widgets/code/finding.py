@@ -68,9 +68,9 @@ def _knob(name: str) -> list[Piece]:
     for path, tree in _naming(names):
         for scope, lines in _literals(tree, names):
             if isinstance(scope, ast.Call):
-                declarations.append(_cut(path, scope, lines, "declared"))
+                declarations.append(cut_lines(path, scope, lines, "declared"))
             elif isinstance(scope, ast.FunctionDef):
-                readers.append(_cut(path, scope, lines, f"{scope.name} names it"))
+                readers.append(cut_lines(path, scope, lines, f"{scope.name} names it"))
     return _once([*found, *readers, *declarations])
 
 
@@ -84,7 +84,7 @@ def _operator(name: str) -> list[Piece]:
     sheet = REGISTRY.get(ALIASES.get(name, name))
     if sheet is None:  # a name that some function gives to what it pushes
         named = [
-            _cut(path, scope, lines, f"{scope.name} names it")
+            cut_lines(path, scope, lines, f"{scope.name} names it")
             for path, tree in _naming({name})
             for scope, lines in _literals(tree, {name})
             if isinstance(scope, ast.FunctionDef)
@@ -110,7 +110,7 @@ def _entered(sheet: Any) -> list[Piece]:
             name = max(known, key=len)
             module = getattr(REGISTRY[name], "declared_in", "")
     path = Path(str(sys.modules[module or sheet.__module__].__file__))
-    tree = _tree(path)
+    tree = tree_of(path)
     firsts = {
         str(row.elts[0].value)
         for row in ast.walk(tree)
@@ -119,7 +119,7 @@ def _entered(sheet: Any) -> list[Piece]:
     }
     ends = {first for first in firsts if name.endswith(f"_{first}")}
     found = [
-        _cut(path, scope, lines, "its data sheet is made of this")
+        cut_lines(path, scope, lines, "its data sheet is made of this")
         for scope, lines in _literals(tree, {name, *ends})
     ]
     shared = [_shared(base) for base in sheet.__mro__ if _written(base)][:1]
@@ -149,8 +149,8 @@ def _composed(name: str) -> Iterator[Piece]:
             ):
                 line = text.count("\n", 0, found.start()) + 1
                 yield from (
-                    _cut(path, node, [line], f"{node.name} puts the name together")
-                    for node in ast.walk(_tree(path))
+                    cut_lines(path, node, [line], f"{node.name} puts the name together")
+                    for node in ast.walk(tree_of(path))
                     if isinstance(node, ast.FunctionDef)
                     and node.lineno <= line <= int(node.end_lineno or 0)
                 )
@@ -168,7 +168,8 @@ def _texts() -> dict[Path, str]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def tree_of(path: Path) -> ast.Module:
+    """A file, parsed."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -176,7 +177,7 @@ def _naming(names: set[str]) -> Iterator[tuple[Path, ast.Module]]:
     """The files in which one of the names stands in quotes."""
     for path, text in _texts().items():
         if any(f'"{name}"' in text for name in names):
-            yield path, _tree(path)
+            yield path, tree_of(path)
 
 
 def _literals(tree: ast.Module, names: set[str]) -> Iterator[tuple[Any, list[int]]]:
@@ -211,7 +212,7 @@ def _declares(call: ast.Call, names: set[str]) -> bool:
     )
 
 
-def _cut(path: Path, node: Any, marks: list[int], why: str) -> Piece:
+def cut_lines(path: Path, node: Any, marks: list[int], why: str) -> Piece:
     """The lines of a node, or those round its marks if there are many."""
     decorators = getattr(node, "decorator_list", ())
     first = min([node.lineno, *(each.lineno for each in decorators)])
@@ -221,7 +222,7 @@ def _cut(path: Path, node: Any, marks: list[int], why: str) -> Piece:
         last = min(last, max(min(marks) + ROUND, first + 2 * ROUND))
     lines = path.read_text(encoding="utf-8").splitlines()[first - 1 : last]
     inside = tuple(sorted({mark for mark in marks if first <= mark <= last}))
-    return Piece(_place(path), first, "\n".join(lines), inside, why)
+    return Piece(file_in_project(path), first, "\n".join(lines), inside, why)
 
 
 def _of_object(found: Any, why: str, words: set[str]) -> Piece:
@@ -234,10 +235,10 @@ def _of_object(found: Any, why: str, words: set[str]) -> Piece:
     marks = [first + k for k, line in enumerate(lines) if wanted.search(line)]
     path = Path(inspect.getfile(found))
     text = "".join(lines).rstrip()
-    return Piece(_place(path), first, text, tuple(marks or [first]), why)
+    return Piece(file_in_project(path), first, text, tuple(marks or [first]), why)
 
 
-def _place(path: Path) -> str:
+def file_in_project(path: Path) -> str:
     """Where a file is in the project, such as `minimx/core/engine/__init__.py`."""
     inside = path.resolve()
     root = ROOT.resolve().parent

@@ -39,13 +39,17 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Code:
-    """What acts on something, the piece that says most first."""
+    """What acts on something, the piece that says most first.
+
+    missing: why a piece that was looked for is not there.
+    """
 
     name: str
     pieces: tuple[Piece, ...]
+    missing: str = ""
 
     def __repr__(self) -> str:
-        parts = []
+        parts = [self.missing] if self.missing else []
         for piece in self.pieces:
             parts.append(f"{piece.file}:{piece.line}  {piece.why}")
             parts += [
@@ -55,7 +59,7 @@ class Code:
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        parts = []
+        parts = [f"<p>{escape(self.missing)}</p>"] if self.missing else []
         for piece in self.pieces:
             lines = [
                 f"<mark>{number:4}  {escape(text)}</mark>"
@@ -78,4 +82,5 @@ class Code:
             }
             for piece in self.pieces
         ]
-        return {"kind": "source", "name": self.name, "pieces": pieces}
+        message = {"kind": "source", "name": self.name, "pieces": pieces}
+        return message | ({"error": self.missing} if self.missing else {})

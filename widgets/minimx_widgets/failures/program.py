@@ -24,6 +24,7 @@ from minimx import amp, gluon, nd
 from minimx.core import autograd
 from minimx.core.record import Record
 from minimx.tools.finite import FiniteWatch
+from minimx_widgets.code.errors import Place, raised
 from minimx_widgets.failures.table import take_rows
 
 FEATURES: Final = 6
@@ -59,15 +60,16 @@ class Outcome:
     """What a run showed.
 
     losses: of the steps whose loss was read. error: what ended it, its notes included.
-    frames: the program's own lines on the way to it. ended: the step in which the
-    program heard of it. norms: per step what the gradients' norm was when they were
-    clipped or used, the loss scale, and by how much the weights moved. parameters:
-    name, grad_req, whether the last backward filled the gradient, whether the values
-    ever changed.
+    raised: where in minimx that was raised. frames: the program's own lines on the way
+    to it. ended: the step in which the program heard of it. norms: per step what the
+    gradients' norm was when they were clipped or used, the loss scale, and by how much
+    the weights moved. parameters: name, grad_req, whether the last backward filled the
+    gradient, whether the values ever changed.
     """
 
     losses: dict[int, float] = field(default_factory=dict)
     error: str = ""
+    raised: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     ended: int | None = None
@@ -369,6 +371,7 @@ def _train(
         outcome.parameters = _parameters(training, start, fresh)
     except Exception as error:  # it is what the learner is asked about
         outcome.error = f"{type(error).__name__}: {error}"
+        outcome.raised = raised(error)
         outcome.notes = tuple(getattr(error, "__notes__", ()))
         outcome.frames = tuple(
             f"{frame.name}: {frame.line}"

@@ -468,7 +468,7 @@ class Lab(LabSaving):
         keep = new_state or status["state"] != RUNNING
         if keep or now - self._last_sent >= STATUS_INTERVAL:
             self._last_sent = now
-            self.controls.tell(status, keep=keep)
+            self.controls.tell(status, keep=keep, error=session.error)
 
     def _standing(self) -> Standing:
         """Where it stands, for the page and for `repr`."""

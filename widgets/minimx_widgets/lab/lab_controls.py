@@ -5,7 +5,7 @@ A control, not a picture: it holds the fields and sends commands. The lab decide
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ import traitlets
 from minimx.core.errors import MXNetError
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE
+from minimx_widgets.code.asking import ShowsSource
+from minimx_widgets.code.errors import Place, raised, source_of_error
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.inbox import Inbox, Message
 from minimx_widgets.saving.states import StateOf
 
@@ -49,7 +52,7 @@ class Field:
         }
 
 
-class LabControls(StateOf, anywidget.AnyWidget):
+class LabControls(StateOf, ShowsSource, anywidget.AnyWidget):
     """Fields and buttons. `change(name, text)` and `command(word)` do what they ask.
 
     Both are called in a thread of the controls, one after the other, so they may take
@@ -63,6 +66,9 @@ class LabControls(StateOf, anywidget.AnyWidget):
     fields: traitlets.List[Any] = traitlets.List().tag(sync=True)
     settings = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
+
+    #: Where the error was raised that ended the training.
+    ended: tuple[Place, ...] = ()
 
     # Controls that could not be made are closed all the same, by their finaliser.
     _inbox: Inbox | None = None
@@ -86,8 +92,18 @@ class LabControls(StateOf, anywidget.AnyWidget):
     def _settings_changed(self, _change: Any) -> None:
         self._keep()
 
-    def tell(self, status: dict[str, Any], *, keep: bool) -> None:
-        """Show how training goes. `keep` also stores it for pages opened later."""
+    def tell(
+        self,
+        status: dict[str, Any],
+        *,
+        keep: bool,
+        error: BaseException | None = None,
+    ) -> None:
+        """Show how training goes. `keep` also stores it for pages opened later.
+
+        error: what ended it, of which only the lines are kept.
+        """
+        self.ended = () if error is None else raised(error)
         if keep:
             self.status = status
         elif self._inbox and self._inbox.thread:  # a browser is there
@@ -98,6 +114,10 @@ class LabControls(StateOf, anywidget.AnyWidget):
         if self._inbox and self._inbox.thread:
             self.send({"kind": "said", "ok": ok, "text": text})
 
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines that raised what ended the training."""
+        return source_of_error(self.ended, "what ended the training")
+
     def close(self) -> None:
         """Take the controls away; their thread ends."""
         if self._inbox is not None:
@@ -105,7 +125,9 @@ class LabControls(StateOf, anywidget.AnyWidget):
         super().close()
 
     def _do(self, message: Message) -> None:
-        if message["kind"] == "command":
+        if message["kind"] == "source":
+            self.send(self.source_message(message))
+        elif message["kind"] == "command":
             try:
                 if done := self._command(str(message["command"])):
                     self.say(done)
@@ -119,5 +141,5 @@ class LabControls(StateOf, anywidget.AnyWidget):
         try:
             self._change(name, text)
         except (MXNetError, ValueError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
+            answer |= {"ok": False, "text": self.refused(refused)}
         self.send(answer)

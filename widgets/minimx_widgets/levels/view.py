@@ -16,6 +16,9 @@ from minimx.core.errors import ArgumentError
 from minimx.core.events import CATEGORIES
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, AnsweringWidget
+from minimx_widgets.code.decisions import cut
+from minimx_widgets.code.errors import raised, source_of_error
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.levels.game import Cost, Game
 from minimx_widgets.levels.play import Play
 from minimx_widgets.tables import Table, Tables
@@ -261,6 +264,19 @@ class LevelView(AnsweringWidget):
         elif kind in ("undo", "redo", "restart"):
             getattr(self, kind)()
         return ""
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The rule that a choice breaks; of one that is legal, what comes of it."""
+        key = str(message["key"])
+        try:
+            with self._lock:
+                self.game.after(self.play.state, key)
+        except ArgumentError as refused:
+            return source_of_error(raised(refused), f"why not {key}")
+        rules = type(self.game).after
+        found = cut(rules, "", "what comes of a choice, and which are refused")
+        assert found is not None
+        return Code(f"{self.game.name}: {key}", (found,))
 
     # -- faces -------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,11 +180,35 @@ class Picture:
             if src in by_op and dst in by_op:
                 kind = KINDS.index(self.record.strings[row["kind"]])
                 parts.append(self.arrow(by_op[src], by_op[dst], colours[kind]))
+        parts += self.gradient(op, by_op)
         box = by_op[op]
         x, y = self.x(box.start), self.y(box.lane)
         corner = self.x(box.end)
         ring = [(x, y), (corner, y), (corner, y + LANE - 4), (x, y + LANE - 4), (x, y)]
         return [*parts, svg.line(ring, self.ink("ink"), width=2)]
+
+    def gradient(self, op: int, by_op: Mapping[int, Box]) -> list[str]:
+        """Dashed lines between an operation and those of its gradient."""
+        deps = self.record.deps()
+        held = {*deps["src"][joined(deps, self.record.strings)].tolist()}
+        pairs = [
+            (int(row["forward_op"]), int(row["op"]))
+            for row in self.ops[(self.ops["forward_op"] == op) | (self.ops["op"] == op)]
+            if row["forward_op"] and int(row["op"]) not in held
+        ]
+        colour = palette.phase("backward", dark=self.dark)
+        parts = []
+        for forward, backward in pairs:
+            if forward in by_op and backward in by_op:
+                ends = [by_op[forward], by_op[backward]]
+                x0, x1 = (self.x((box.start + box.end) / 2) for box in ends)
+                y0, y1 = (self.y(box.lane) + LANE - 4 for box in ends)
+                deep = max(y0, y1) + 4
+                line = [(x0, y0), (x0, deep), (x1, deep), (x1, y1)]
+                parts.append(svg.line(line, colour, width=1.6, dash="6 3"))
+                head = [(x1, y1 - 1), (x1 - 3.5, y1 + 5), (x1 + 3.5, y1 + 5)]
+                parts.append(svg.area(head, colour))
+        return parts
 
     def arrow(self, source: Box, target: Box, colour: str) -> str:
         """An arrow from the end of one box to the start of another."""

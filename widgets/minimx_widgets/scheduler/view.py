@@ -19,6 +19,8 @@ from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.record import Record
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, AnsweringWidget
+from minimx_widgets.code.decisions import decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.scheduler import lines, stepping
 from minimx_widgets.scheduler.levels import LEVELS, Level
 from minimx_widgets.scheduler.lines import Line
@@ -337,6 +339,20 @@ class SchedulerStepper(AnsweringWidget):
             elif kind == "why":
                 return self.why(self.program.operations[int(message["op"])].name)
         return ""
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The engine's lines behind the move that is shown, or why an operation waits.
+
+        With `op` that of an operation that waits: the rule of each of its hazards.
+        """
+        with self._lock:
+            line = self.shown.line
+            step = min(int(message["step"]), len(line.moments) - 1)
+            waits = []
+            if "op" in message:
+                waits = line.at(step).waits(int(message["op"]))
+            kinds = dict.fromkeys(hazard.kind for hazard in waits)
+            return decision("scheduler", *(kinds or (line.moments[step].kind,)))
 
     # -- faces -------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 // Which algorithm computes a convolution: time and workspace of each, the chosen one, and why.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { bytes, duration } from "./lib/drawing/scale.js";
@@ -44,6 +45,13 @@ class ConvChooser {
       onkey: (event) => this.key(event),
     });
     this.addTools();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: what chooses an algorithm, and excludes others",
+      what: () => ({ name: "the choice" }),
+    });
     this.board = el("div", { class: "mx-conv" });
     this.frame.picture.append(this.board);
     this.store = storeOf(model.get("run_id"));

@@ -1,5 +1,6 @@
 // A training that goes wrong: symptom, evidence, the cause to be named, remedies to be tried.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { stateView } from "./lib/page/state_view.js";
@@ -18,8 +19,10 @@ const KEYS = [
   ["C", "check the answer"],
   ["R", "run with the remedies"],
   ["N", "another case"],
+  ["O", "source: where the error is raised, once its message was asked for"],
   ["T", "table of all evidence"],
 ];
+const OPEN_FIRST = "Ask for the message first: which error ended the program is evidence.";
 const FAINT = -3;
 const STRONG = 9;
 
@@ -48,6 +51,13 @@ class FailureLab {
       onkey: (event) => this.key(event),
     });
     this.build();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: where the error of this case is raised",
+      what: () => (this.state.open === "message" ? { name: "the error" } : OPEN_FIRST),
+    });
     this.update();
   }
 
@@ -166,6 +176,7 @@ class FailureLab {
       ["NaN or infinite", "var(--mx-alert)"],
     ];
     frame.setLegend(state.evidence?.kind === "map" ? map : []);
+    if (!state.busy && this.source) this.source.answered(!state.note);
     frame.setNote(state.busy || state.note, state.note ? "alert" : "info");
     for (const node of frame.root.querySelectorAll(".mx-fail button"))
       node.disabled = Boolean(state.busy);

@@ -378,6 +378,7 @@ class KnobPanel {
       if (!message.ok && !row.made.busy())
         row.made.show(this.model.get("state").values[message.name]);
     }
+    this.code_panel.answered(message.ok);
     if (message.ok || !row) this.say(message.text, message.ok);
     this.frame.root.dataset.answered = String(message.id);
   }
@@ -459,6 +460,7 @@ class KnobPanel {
     else if (press === "a") this.toggleAll();
     else if (press === "c") this.toggleCode();
     else if (press === "r" && this.focused) this.ask({ kind: "reset", names: [this.focused] });
+    else if (press === "o" && this.code_panel.refused) this.code_panel.open();
     else if (press === "o" && this.focused) this.openSource(this.focused);
     else if (press === "p" && this.focused) this.ask({ kind: "pin", name: this.focused });
     else if (press === "ArrowDown" || press === "ArrowUp")

@@ -1,5 +1,6 @@
 // Who sends what to whom: the topology of a store, its timeline, and how it scales.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el, icon } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { stateView } from "./lib/page/state_view.js";
@@ -66,6 +67,13 @@ class KVStoreView {
       },
     });
     this.addTools();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: the plan of this store",
+      what: () => ({ name: this.facts.store ?? "store" }),
+    });
     this.addChoices();
     const knobs = el("div", { class: "mx-kv-knobs" });
     this.trials = new Trials({ model: this.asking(), frame: this.frame, signal });

@@ -1,5 +1,6 @@
 // A memory plan: lifetimes of results, packed into the arena, with the reason of each.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { CAMERA_KEYS, Camera } from "./lib/graph/camera.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
@@ -34,6 +35,7 @@ const KEYS = [
   ["C", "colour by storage block, or by what a result is"],
   ["[ ]", "halve, double the match range"],
   ["V", "training or prediction"],
+  ["O", "source: the planner's lines that decided on the selected result"],
   ["Esc", "let go of what is selected"],
   ["X", "back to the knobs in force"],
   ["T", "table"],
@@ -63,6 +65,13 @@ class MemoryPlan {
       },
     });
     this.addTools(signal);
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: why the selected result lies where it lies",
+      what: () => (this.selected < 0 ? null : { name: this.tensors[this.selected].name }),
+    });
     this.trials = new Trials({ model, frame: this.frame, signal });
     this.kept = new Kept({
       model,
@@ -370,7 +379,8 @@ class MemoryPlan {
       el("b", { text: tensor.name }),
       el("p", {
         text:
-          `${tensor.op}, ${bytes(tensor.nbytes)}. Written at step ${tensor.first + 1}` +
+          `${tensor.op}${tensor.layer ? ` of ${tensor.layer}` : ""}, ${bytes(tensor.nbytes)} in a ` +
+          `block of ${bytes(state.blocks.find(([id]) => id === tensor.block)?.[2] ?? tensor.nbytes)}. Written at step ${tensor.first + 1}` +
           (tensor.last > tensor.first
             ? `, last read at step ${tensor.last + 1} by ${state.steps[tensor.last]}.`
             : ", read by nobody later."),

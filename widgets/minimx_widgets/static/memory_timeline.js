@@ -6,6 +6,8 @@ import { explore } from "./lib/drawing/explore.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { Kept } from "./lib/page/kept.js";
 import { PHASES, liveView } from "./lib/data/live.js";
+import { CodePanel } from "./lib/page/code_panel.js";
+import { aboutAllocation, paintBlocks, paintRing, runAt } from "./lib/memory/memory_blocks.js";
 import { CATEGORIES, EVENTS, MemoryData, between, columnsOf } from "./lib/memory/memory_data.js";
 import {
   LEFT,
@@ -28,11 +30,16 @@ const HELP =
   "highest total so far. The strip above is what the pool holds from the driver, reserved, on " +
   "a scale of its own. Below, while a lab trains: the most bytes in use during each step of the " +
   "run, and dashed what the plan of the graph needs. Requested is what operators asked for, rounded what the pool handed out. " +
-  "Hover to see who owns what; click to pin; an operation selected in another view is marked.";
+  "Hover to see who owns what; click to pin; an operation selected in another view is marked. " +
+  "Blocks shows each allocation as a shape, the oldest at the bottom: point at one to read who " +
+  "asked for it, in which line, who wrote it and who read it last.";
 /** @type {[string, string][]} */
 const KEYS = [
   ...AXIS_KEYS,
   ["← →", "previous, next pool event (pins it)"],
+  ["B", "by category, or each allocation as a block"],
+  ["↑ ↓", "of the blocks at this event the one above, below"],
+  ["O", "source: the line that asked for the block, the pool that served it"],
   ["M", "requested → rounded → reserved"],
   ["P", "go to the peak"],
   ["Shift+drag", "measure a stretch: bytes and events in it"],
@@ -52,6 +59,17 @@ class MemoryView {
     this.pinned = null;
     /** @type {[number, number] | null} */
     this.brushed = null;
+    this.shown = model.get("show") ?? "categories";
+    /** @type {import("./lib/memory/memory_blocks.js").Allocation | null} */
+    this.chosen = null;
+    /** @type {import("./lib/memory/memory_blocks.js").Allocation | null} pointed at */
+    this.pointed = null;
+    /** @type {number | null} the event at which one goes up and down */
+    this.moment = null;
+    /** What the kernel told of allocations, by number. @type {Map<number, [string, string][]>} */
+    this.facts = new Map();
+    /** @type {import("./lib/memory/memory_blocks.js").Run[]} */
+    this.runs = [];
     this.axis = new Axis(
       data.store,
       () => [this.series?.gone ?? 0, (this.series?.gone ?? 0) + (this.series?.n ?? 1)],
@@ -70,6 +88,13 @@ class MemoryView {
       ontheme: () => this.redraw(),
     });
     this.addTools(signal);
+    this.panel = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: who asked for this memory, and the pool that served it",
+      what: () => this.asked(),
+    });
     this.surface = new Surface({
       parent: this.frame.picture,
       height: model.get("height"),
@@ -86,7 +111,7 @@ class MemoryView {
       focus: this.frame.root,
       hover: (x, y) => this.hover(x, y),
       leave: () => this.leave(),
-      click: (x) => this.click(x),
+      click: (x, y) => this.click(x, y),
       brush: (from, to) => {
         this.brushed = [from, to];
       },
@@ -98,6 +123,7 @@ class MemoryView {
       parts: {
         axis: { get: () => this.axis.mode, set: (mode) => this.setAxis(mode) },
         measure: { get: () => this.measure, set: (measure) => this.setMeasure(measure) },
+        show: { get: () => this.shown, set: (shown) => this.setShown(shown) },
         device: {
           get: () => this.wanted,
           set: (device) => {
@@ -140,6 +166,7 @@ class MemoryView {
       onchange: (event) => {
         this.device = this.wanted = event.target.value;
         this.pinned = null;
+        this.chosen = null;
         this.redraw();
       },
     });
@@ -149,6 +176,9 @@ class MemoryView {
       ["requested", "rounded", "reserved"],
       this.measure,
       (value) => this.setMeasure(value),
+    );
+    this.shows = this.frame.addChoice("Show", ["categories", "blocks"], this.shown, (value) =>
+      this.setShown(value),
     );
     this.axes = this.frame.addChoice("Axis", ["time", "events"], this.axis.mode, (value) =>
       this.setAxis(value),
@@ -163,6 +193,12 @@ class MemoryView {
     this.measure = value;
     this.measures?.show(value);
     this.redraw();
+  }
+
+  setShown(value) {
+    this.shown = value;
+    this.shows?.show(value);
+    this.choose(null);
   }
 
   setAxis(value) {
@@ -208,11 +244,16 @@ class MemoryView {
     if (press === "m") this.setMeasure(order[(order.indexOf(this.measure) + 1) % 3]);
     else if (press === "e") this.setAxis(this.axis.mode === "time" ? "events" : "time");
     else if (press === "p") this.goToPeak();
+    else if (press === "b") this.setShown(this.shown === "blocks" ? "categories" : "blocks");
+    else if (this.shown === "blocks" && (press === "ArrowUp" || press === "ArrowDown"))
+      this.climb(press === "ArrowUp" ? 1 : -1);
     else if (press === "ArrowLeft" || press === "ArrowRight")
       this.walk(press === "ArrowLeft" ? -1 : 1);
     else if (press === "Escape") {
       this.pinned = null;
       this.brushed = null;
+      this.moment = null;
+      this.choose(null);
       this.frame.hideTip();
     } else if (!this.axis.key(press)) return false;
     this.redraw();
@@ -244,7 +285,98 @@ class MemoryView {
     const [low, high] = this.axis.range;
     if (place < low || place > high)
       this.axis.show([place - (high - low) / 2, place + (high - low) / 2]);
-    this.showRow(row);
+    if (this.shown === "blocks") this.chooseOf(row);
+    else this.showRow(row);
+  }
+
+  // Blocks
+
+  /** Choose the allocation that an event begins, or ends. @param {number} row */
+  chooseOf(row) {
+    const { series } = this;
+    const number = series.at.block[row];
+    this.moment = row + series.gone - (series.at.delta[row] < 0 ? 1 : 0); // while it lives
+    const one = series.blocks.all.findLast(({ block }) => block === number && number > 0);
+    this.choose(one ?? null);
+    if (!one) this.showRow(row);
+  }
+
+  /** Of what lives at the moment that is looked at, the next one above or below. @param {number} by */
+  climb(by) {
+    const { series } = this;
+    if (!series?.n) return;
+    this.moment ??= series.rowAt(this.axis.mode, this.axis.range[1]) + series.gone;
+    const living = series.blocks.at(this.moment);
+    const now = this.chosen ? living.indexOf(this.chosen) : -1;
+    const next = now < 0 ? (by > 0 ? 0 : living.length - 1) : now + by;
+    this.choose(living[Math.min(living.length - 1, Math.max(0, next))] ?? null);
+  }
+
+  /** Mark an allocation, select its operation in all views, and tell what is known of it. */
+  choose(one) {
+    this.chosen = one;
+    if (one) {
+      this.showFacts(one, ...this.placeOf(one));
+      if (one.op) {
+        this.data.store.set({ op: one.op, opTime: one.born });
+        this.model.send({ kind: "select", op: one.op });
+      }
+    } else this.frame.hideTip();
+    this.redraw();
+  }
+
+  /** Where the tooltip of an allocation goes. @returns {[number, number]} */
+  placeOf(one) {
+    const mine = this.runs.filter((run) => run.one === one);
+    if (!mine.length || !this.scaleY) return [LEFT + 20, 20];
+    const wanted = this.pinned === null ? LEFT : this.xOf(this.axis.mode === "time" ? this.series.at.t[this.pinned - this.series.gone] : this.pinned);
+    const run = mine.find(({ x0, x1 }) => LEFT + x0 <= wanted && wanted <= LEFT + x1) ?? mine[0];
+    return [LEFT + Math.min(run.x1, Math.max(run.x0, wanted - LEFT)), this.scaleY((run.low + run.high) / 2)];
+  }
+
+  showFacts(one, x, y) {
+    const known = this.facts.get(one.block);
+    this.frame.showTip(x, y, aboutAllocation(this, one, known));
+    this.frame.root.dataset.facts = known ? String(one.block) : "";
+    clearTimeout(this.asking);
+    this.waiting = { one, x, y };
+    if (known && !this.data.header.live) return;
+    // Not for each block that the pointer flies over.
+    this.asking = setTimeout(() => this.model.send({ kind: "block", block: one.block }), 60);
+  }
+
+  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} message */
+  hearBlock({ block, rows }) {
+    this.facts.set(block, rows);
+    if (this.waiting?.one.block !== block || this.frame.tip.hidden) return;
+    const { one, x, y } = this.waiting;
+    this.frame.showTip(x, y, aboutAllocation(this, one, rows));
+    this.frame.root.dataset.facts = String(block);
+  }
+
+  /** What the source is asked for. @returns {object | string} */
+  asked() {
+    const { series } = this;
+    const one = this.pointed ?? this.chosen;
+    if (one) return { block: one.block, name: `allocation #${one.block}` };
+    if (series?.n && this.pinned !== null) {
+      const row = this.pinned - series.gone;
+      const event = EVENTS[series.at.event[row]];
+      return { block: series.at.block[row], event, name: `event #${this.pinned}` };
+    }
+    return "Point at a block, or pin an event first: click, or press ←.";
+  }
+
+  /** The block under a point of the picture, if blocks are shown. */
+  blockAt(x, y) {
+    if (this.shown !== "blocks" || !this.byteAt || x < LEFT) return null;
+    return runAt(this.runs, x - LEFT, this.byteAt(y))?.one ?? null;
+  }
+
+  point(one) {
+    if (one === this.pointed) return;
+    this.pointed = one;
+    this.surface.invalidateTop();
   }
 
   valueAt(x) {
@@ -268,6 +400,9 @@ class MemoryView {
         tipHead("Knob turned", this.theme.mark),
         tipRow(mark.name, `${mark.old} → ${mark.new}`),
       ]);
+    const one = this.blockAt(x, y);
+    this.point(one);
+    if (one) return this.showFacts(one, x, y);
     const row = series.rowAt(this.axis.mode, value);
     if (row < 0) return this.frame.hideTip();
     this.frame.showTip(x, y, this.describe(row));
@@ -280,10 +415,18 @@ class MemoryView {
 
   leave() {
     this.data.store.set({ cursor: null });
-    if (this.pinned === null) this.frame.hideTip();
+    this.point(null);
+    if (this.pinned === null && !this.chosen) this.frame.hideTip();
   }
 
-  click(x) {
+  click(x, y) {
+    const one = this.blockAt(x, y);
+    if (one || this.chosen) {
+      this.pinned = null;
+      this.moment = this.series.rowAt(this.axis.mode, this.valueAt(x)) + this.series.gone;
+      this.choose(one === this.chosen ? null : one);
+      if (one) return;
+    }
     const row = this.series?.rowAt(this.axis.mode, this.valueAt(x)) ?? -1;
     const same = row >= 0 && this.pinned === row + (this.series?.gone ?? 0);
     this.pinned = row < 0 || same ? null : row + this.series.gone;
@@ -376,14 +519,25 @@ class MemoryView {
     const y = (/** @type {number} */ value) => bottom - (value / high) * (bottom - top);
     paintScale(ctx, { high, y, top, width, theme });
     drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top, bottom, theme });
-    layers.forEach((category, k) => {
-      paintBand(ctx, {
-        low: k ? tops[k - 1] : null,
-        high: tops[k],
-        y,
-        fill: theme.category[category],
+    this.scaleY = y;
+    this.byteAt = (place) => ((bottom - place) / (bottom - top)) * high;
+    const blocks = this.shown === "blocks";
+    this.runs = blocks
+      ? series.blocks.runs(picks, series.gone, this.measure === "requested" ? "requested" : "rounded")
+      : [];
+    if (blocks) {
+      // What is too low to be seen alone is seen together.
+      paintBand(ctx, { low: null, high: tops[tops.length - 1], y, fill: theme.edge });
+      this.painted = paintBlocks(ctx, { runs: this.runs, y, theme, names: this.data.strings });
+    } else
+      layers.forEach((category, k) => {
+        paintBand(ctx, {
+          low: k ? tops[k - 1] : null,
+          high: tops[k],
+          y,
+          fill: theme.category[category],
+        });
       });
-    });
     if (apart) paintStrip(ctx, { line: reserve, width, theme });
     else {
       paintIdle(ctx, { low: tops[tops.length - 1], high: reserve, y, theme });
@@ -440,6 +594,9 @@ class MemoryView {
     if (cursor !== null && this.axis.mode === "time") line(this.xOf(cursor), theme.muted);
     if (!series?.n) return;
     if (op) this.drawSelected(ctx, op, bottom, width);
+    for (const [one, wide] of [[this.pointed, 1.25], [this.chosen, 2.25]])
+      if (one && this.scaleY)
+        paintRing(ctx, { runs: this.runs, block: one.block, y: this.scaleY, colour: theme.ink, wide });
     if (this.pinned !== null) {
       const row = this.pinned - series.gone;
       line(this.xOf(this.axis.mode === "time" ? series.at.t[row] : this.pinned), theme.accent);
@@ -533,6 +690,7 @@ class MemoryView {
           series.live[measured][i] > 0 ||
           series.at[`${measured}${i}`].subarray(0, series.n).some((v) => v > 0),
       ),
+      ...(this.shown === "blocks" ? [["lower than half a pixel", theme.edge]] : []),
       ["reserved", theme.ink, "line"],
       [this.steps.peaks ? "most so far" : "peak", theme.alert, "dash"],
       ...(planned === null ? [] : [["planned", theme.accent, "dash"]]),
@@ -541,6 +699,9 @@ class MemoryView {
     Object.assign(this.frame.root.dataset, {
       device: this.device,
       measure: this.measure,
+      show: this.shown,
+      block: this.chosen?.block ?? "",
+      blocks: this.shown === "blocks" ? this.painted ?? 0 : "",
       axis: this.axis.mode,
       reserved: series.live.reserved,
       peak: series.peak[this.measure].bytes,

@@ -1,5 +1,6 @@
 // What is kept for the gradient and what is computed again: graph, memory, front.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { CAMERA_KEYS } from "./lib/graph/camera.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
@@ -35,6 +36,7 @@ const KEYS = [
   ["B", "segments: compute also convolutions again, or only what is cheap"],
   ["N", "keep everything"],
   ["M", "measure: run what is drawn"],
+  ["O", "source: the rule that decided on the marked node"],
   ["X", "back to the knobs in force"],
   ["T", "table"],
   ...CAMERA_KEYS,
@@ -69,6 +71,13 @@ class MirrorExplorer {
       },
     });
     this.addChoices();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: what decided on the marked node",
+      what: () => (this.node < 0 ? null : { name: this.state.boxes[this.node][0] }),
+    });
     this.trials = new Trials({ model, frame: this.frame, signal });
     const high = model.get("height");
     this.stage = el("div", { class: "mx-stage" });

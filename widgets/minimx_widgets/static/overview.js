@@ -1,5 +1,6 @@
 // Where time and memory of a run went, and how near to the roof its operators came.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el, lookAt } from "./lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { dots, nearest, rateWords, roofline } from "./lib/drawing/roofline.js";
@@ -23,6 +24,7 @@ const KEYS = [
   ["Esc", "mark nothing"],
   ["M", "measure this machine, or stop that"],
   ["R", "look at the record again"],
+  ["O", "source of the operator that is pointed at"],
   ["T", "table"],
 ];
 const PHASES = [
@@ -59,6 +61,16 @@ class Overview {
       onkey: (event) => this.key(event),
     });
     this.addTools();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source of the operator that is pointed at",
+      what: () => {
+        const [kind, index] = this.at;
+        return kind === "operators" && index >= 0 ? { name: this.state.operators[index].name } : null;
+      },
+    });
     this.board = el("div", { class: "mx-over" });
     this.frame.picture.append(this.board);
     this.store = storeOf(model.get("run_id"));

@@ -1,5 +1,6 @@
 // The inside of a pool at one moment, and the whole record below it with a play head.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { el } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { Kept } from "./lib/page/kept.js";
@@ -36,6 +37,8 @@ const KEYS = [
   ["Home End", "first, last event"],
   ["↑ ↓", "choose a size class: its lifetimes"],
   ["G", "another ghost"],
+  ["B", "the next block of the device's memory; Shift+B the one before"],
+  ["O", "source: who asked for it, and the lines of the pool that decided"],
   ["E", "axis: events or time"],
   ["X", "back to the settings of the record"],
   ["Esc", "let go of what is chosen"],
@@ -65,6 +68,15 @@ class PoolView {
       ontheme: () => this.redraw(),
     });
     this.addTools(signal);
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: who asked for this memory, and the pool that decided",
+      what: () => this.asked(),
+    });
+    /** What the kernel told of blocks, by number. @type {Map<number, [string, string][]>} */
+    this.facts = new Map();
     this.addTrials();
     const high = model.get("height");
     const upper = Math.round(high * 0.6);
@@ -372,6 +384,7 @@ class PoolView {
 
   leave() {
     this.hovered = { size: 0, address: -1 };
+    this.waiting = null;
     this.frame.hideTip();
     this.redraw();
   }
@@ -394,6 +407,47 @@ class PoolView {
     );
   }
 
+  /** What the source is asked for: of the block that is pointed at, else of the event. */
+  asked() {
+    const { history, now } = this;
+    const block = this.held.mine.find(({ address }) => address === this.hovered.address);
+    const row = block?.row ?? now;
+    if (!history?.n || row < 0) return "There is no pool event yet.";
+    const { event, block: number } = history.at;
+    const word = Object.keys(EVENT).find((name) => EVENT[name] === event[row]);
+    return { block: number[row], event: word, name: word };
+  }
+
+  /** Mark the next block by address, or the one before, and tell of it. @param {number} by */
+  nextBlock(by) {
+    const blocks = this.held.mine;
+    if (!blocks.length || this.chosen) return;
+    const at = blocks.findIndex(({ address }) => address === this.hovered.address);
+    const block = blocks[at < 0 ? 0 : (at + by + blocks.length) % blocks.length];
+    this.hovered = { size: 0, address: block.address };
+    this.redraw();
+    this.tellBlock({ x: 12, y: 12 }, block);
+  }
+
+  /** @param {{x: number, y: number}} place @param {any} block */
+  tellBlock(place, block) {
+    const number = this.history.at.block[block.row];
+    const lines = () => aboutBlock(this, block, this.facts.get(number));
+    const show = () => this.frame.showTip(place.x, place.y, lines(), this.map.node);
+    show();
+    this.waiting = { number, show };
+    clearTimeout(this.asking);
+    if (number && (this.data.header.live || !this.facts.has(number)))
+      this.asking = setTimeout(() => this.model.send({ kind: "block", block: number }), 60);
+  }
+
+  /** The kernel tells of an allocation. @param {{block: number, rows: [string, string][]}} message */
+  hearBlock({ block, rows }) {
+    this.facts.set(block, rows);
+    this.frame.root.dataset.facts = String(block);
+    if (this.waiting?.number === block && !this.frame.tip.hidden) this.waiting.show();
+  }
+
   overMap(place) {
     const block = this.blockAt(place);
     if ((block?.address ?? -1) !== this.hovered.address) {
@@ -401,7 +455,7 @@ class PoolView {
       this.redraw();
     }
     if (!block) return this.frame.hideTip();
-    return this.frame.showTip(place.x, place.y, aboutBlock(this, block), this.map.node);
+    return this.tellBlock(place, block);
   }
 
   clickMap(place) {
@@ -447,7 +501,8 @@ class PoolView {
     else if (press === "ArrowRight" || press === "ArrowLeft") {
       const here = history.at.step[Math.max(this.now, 0)];
       this.seek((row) => history.at.step[row] !== here, press === "ArrowRight" ? 1 : -1);
-    } else if (press === "d") this.seek(is("alloc"));
+    } else if (press === "b") this.nextBlock(event.shiftKey ? -1 : 1);
+    else if (press === "d") this.seek(is("alloc"));
     else if (press === "f") this.seek(is("flush"));
     else if (press === "p") this.goTo(history.at.step[history.highest]);
     else if (press === "Home") this.goTo(0);

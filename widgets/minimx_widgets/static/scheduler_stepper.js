@@ -1,5 +1,6 @@
 // The dependency engine stopped after each move: queues, ready set, workers, memory.
 
+import { CodePanel } from "./lib/page/code_panel.js";
 import { button, el } from "./lib/page/dom.js";
 import { Frame } from "./lib/page/frame.js";
 import { stateView } from "./lib/page/state_view.js";
@@ -25,6 +26,7 @@ const KEYS = [
   ["B", "breakpoint at the selected one"],
   ["R", "run to the next breakpoint"],
   ["[ ]", "previous, next line"],
+  ["O", "source: of the move, or of why the selected operation waits"],
   ["T", "table"],
 ];
 const TEMPO = 650; // milliseconds for a move
@@ -49,6 +51,13 @@ class SchedulerStepper {
       onkey: (event) => this.key(event),
     });
     this.addTools();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source of this move, or of why the selected operation waits",
+      what: () => ({ step: this.step, op: this.selected }),
+    });
     this.strip = el("div", { class: "mx-passes", role: "tablist", "aria-label": "Lines of moves" });
     this.words = el("p", { class: "mx-sch-words", "aria-live": "polite" });
     this.slider = el("input", {

@@ -32,6 +32,8 @@ from minimx.fast.convolution import tuner
 from minimx.fast.convolution.choosing import OFF, decided
 from minimx_widgets import esm
 from minimx_widgets.base import PicturedWidget
+from minimx_widgets.code.decisions import decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.pictures import conv_picture
 from minimx_widgets.run import Run
 from minimx_widgets.tables import Table, Tables
@@ -263,11 +265,19 @@ class ConvChooser(PicturedWidget):
         else:
             self._answer(message)
 
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines that choose an algorithm, and those that exclude one."""
+        return decision("convolution", "chosen", "excluded")
+
     def _answer(self, message: dict[str, Any]) -> None:
+        if message.get("kind") == "source":
+            self.send(self.source_message(message))
+            return
         try:
             self._do(message)
         except MXNetError as refused:
-            self.send({"kind": "answer", "text": str(refused)})
+            text = self.refused(refused)
+            self.send({"kind": "answer", "ok": False, "text": text})
 
     def _do(self, message: dict[str, Any]) -> None:
         kind = message.get("kind")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import traitlets
 
+from minimx.core.engine.bulking import NAME as BULK
 from minimx.core.errors import ArgumentError
 from minimx.core.events import PHASES
 from minimx_widgets import esm
 from minimx_widgets.base import View
+from minimx_widgets.code.decisions import decision
 from minimx_widgets.code.finding import source
+from minimx_widgets.code.lines import line_of
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.joined import busy, holding, joined
-from minimx_widgets.packing import Coder, Columns
+from minimx_widgets.packing import Array, Coder, Columns
 from minimx_widgets.pictures.engine_layout import EngineLayout, lane_order, plain
 from minimx_widgets.pictures.engine_layout import lay_out as lay_out
 from minimx_widgets.pictures.engine_picture import KINDS
@@ -125,20 +129,30 @@ class EngineTimeline(View):
             },
         }
 
-    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
-        if message.get("kind") == "source":
-            self.run.feed.post(lambda: self.tell(self.source_of(int(message["op"]))))
-        else:
-            super()._hear(widget, message, buffers)
-
-    def source_of(self, op: int) -> dict[str, Any]:
-        """The lines that define the operator of an operation, as a page wants them."""
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The line that pushed an operation, and those that define its operator."""
         ops = self.record.ops()
-        (name,) = self.record.texts(ops["name"][ops["op"] == op][:1]) or [f"#{op}"]
+        row = ops[ops["op"] == int(message["op"])][:1]
+        (name,) = self.record.texts(row["name"]) or [f"#{message['op']}"]
+        if name == BULK:
+            return decision("scheduler", "BULK")
+        pieces, missing = [], ""
         try:
-            return source(name).as_message()
+            pieces.append(line_of(self.record, next(iter(self.lines_of(row)), "")))
         except ArgumentError as unknown:
-            return {"kind": "source", "name": name, "error": str(unknown)}
+            missing = str(unknown)
+        try:
+            found = source(name).pieces
+        except ArgumentError as unknown:
+            if not pieces:
+                raise
+            missing = str(unknown)
+            found = ()
+        return Code(name, (*found, *pieces), missing if not found else "")
+
+    def lines_of(self, rows: Array) -> list[str]:
+        """Where the program pushed some rows of `ops`, such as "Cell In[3]:7"."""
+        return self.record.texts(rows["line"])
 
     def table(self) -> Tables:
         """Busy time by lane, and the operators that took the most time."""

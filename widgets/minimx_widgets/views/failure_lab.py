@@ -23,6 +23,9 @@ import traitlets
 from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, Pictured
+from minimx_widgets.code.asking import ShowsSource
+from minimx_widgets.code.errors import Place, source_of_error
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.failures import (
     CAUSES,
     REMEDIES,
@@ -52,13 +55,19 @@ _INSTRUMENTS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-class FailurePanel(StateOf, anywidget.AnyWidget):
+class FailurePanel(StateOf, ShowsSource, anywidget.AnyWidget):
     """The part of the lab in the browser: symptom, evidence, answer, remedies."""
 
     _esm = esm.module("failure_lab")
     _css = STYLE
 
     state = traitlets.Dict().tag(sync=True)
+    #: Where the error was raised that ended the program of the case.
+    ended: tuple[Place, ...] = ()
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines of minimx that raised what ended the program."""
+        return source_of_error(self.ended, str(message.get("name", "the error")))
 
 
 class FailureLab(HasState, Pictured):
@@ -84,6 +93,7 @@ class FailureLab(HasState, Pictured):
         self.case: Case = draw(number, fault)
         with _running:
             self._plain: Outcome = run(self.case.facts)
+        self.panel.ended = self._plain.raised
         self.seen: dict[str, seen_by.Evidence] = {}
         self._open: str | None = None
         self.verdict: Verdict | None = None
@@ -273,6 +283,9 @@ class FailureLab(HasState, Pictured):
         if message.get("kind") == "table":
             self.panel.send({"kind": "table", "html": self.table().html()})
             return
+        if message.get("kind") == "source":
+            self.panel.send(self.panel.source_message(message))
+            return
         threading.Thread(
             target=self._obey, args=(message,), name="failure lab", daemon=True
         ).start()
@@ -296,7 +309,7 @@ class FailureLab(HasState, Pictured):
             elif kind == "next":
                 self.next()
         except MXNetError as refused:
-            note = str(refused)
+            note = self.panel.refused(refused)
         self._refresh(note=note)
 
 

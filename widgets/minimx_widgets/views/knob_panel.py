@@ -170,7 +170,7 @@ class KnobPanel(PicturedWidget):
 
     def _answer(self, message: Message) -> None:
         """Do what the browser asked, and say how it went; in the inbox's thread."""
-        self.send(answered(message, lambda: self._do(message)))
+        self.send(answered(message, lambda: self._do(message), self.refused))
 
     def _do(self, message: Message) -> str:
         kind, name = message.get("kind"), str(message.get("name", ""))
@@ -197,7 +197,8 @@ class KnobPanel(PicturedWidget):
         if kind == "compare" and self._compare is not None:
             return self._compare(name, str(message["text"]))
         if kind == "source":
-            self.send(source(name).as_message())
+            refusal = self.source_message(message) if message.get("error") else None
+            self.send(refusal or source(name).as_message())
             return f"Source of {name} shown"
         if kind == "table":
             self.send({"kind": "table", "html": self.table().html()})

@@ -19,10 +19,12 @@ from minimx.core.errors import ArgumentError, MXNetError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.gluon import Block
-from minimx.kvstore.simulation import Cluster, Prediction, Workload
+from minimx.kvstore.simulation import STORES, Cluster, Prediction, Workload
 from minimx.kvstore.simulation.measure import measure_machine
 from minimx_widgets import esm
 from minimx_widgets.base import STYLE, PicturedWidget
+from minimx_widgets.code.decisions import decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.inbox import Inbox, Message
 from minimx_widgets.packing import pack
 from minimx_widgets.pictures.kvstore import scene as scenes
@@ -37,14 +39,6 @@ from minimx_widgets.run import Run
 from minimx_widgets.tables import Tables
 from minimx_widgets.views.knob_panel import code, describe
 
-#: Where the sliders of the knobs end.
-LARGEST = {
-    "bigarray_bound": 1 << 27,
-    "tree_array_bound": 1 << 28,
-    "slice_threshold": 1 << 24,
-    "reduce_bucket_size": 1 << 16,
-    "reduction_nthreads": 64,
-}
 OWN, RECORDED = "yours", "recorded"
 HERE = "this machine"
 
@@ -434,14 +428,21 @@ class KVStoreView(PicturedWidget):
 
     def _answer(self, message: Message) -> None:
         """Do what the page asks; say why not."""
+        if message.get("kind") == "source":
+            self.send(self.source_message(message))
+            return
         answer: dict[str, Any] = {"kind": "answer", "name": message.get("name", "")}
         try:
             self._do(message)
         except (MXNetError, ValueError) as refused:
-            answer |= {"ok": False, "text": str(refused)}
+            answer |= {"ok": False, "text": self.refused(refused)}
         else:
             answer["ok"] = True
         self.send(answer)
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The plan of the store: who sends what to whom."""
+        return decision("kvstore", STORES[self.trial.store])
 
     def _do(self, message: Mapping[str, Any]) -> None:
         kind, name = message.get("kind"), str(message.get("name", ""))
@@ -485,7 +486,7 @@ class KVStoreView(PicturedWidget):
             try:
                 answer["text"] = f"{self.measure()!r}"
             except (MXNetError, OSError) as failed:
-                answer |= {"ok": False, "text": str(failed)}
+                answer |= {"ok": False, "text": self.refused(failed)}
             self.send(answer)
 
         threading.Thread(target=work, name="minimx measuring", daemon=True).start()
@@ -494,5 +495,5 @@ class KVStoreView(PicturedWidget):
 def _control(name: str) -> dict[str, Any]:
     """A knob as a control that tries values."""
     found = describe(knobs.declared[name]) | {"live": True}
-    found["high"] = LARGEST.get(trials.FIELDS[name], found["high"])
+    found["high"] = trials.LARGEST.get(trials.FIELDS[name], found["high"])
     return found

@@ -9,6 +9,7 @@ from typing import Any
 
 import traitlets
 
+from minimx.core.errors import ArgumentError
 from minimx.core.graph.memory import memory
 from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.graph.passes.prepare import Prepared, prepare
@@ -16,6 +17,8 @@ from minimx.core.graph.running.settings import Settings
 from minimx.core.graph.values.ir import Node
 from minimx.graphs.memory_reasons import name_of
 from minimx_widgets import esm, palette, svg
+from minimx_widgets.code.decisions import decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.graph_view import GraphView
 from minimx_widgets.pictures.graph_picture import backward_half, shared_prefix
 from minimx_widgets.tables import Table, Tables
@@ -56,6 +59,9 @@ class Tensor:
     reason: str
     apart: str
     layer: str
+    #: The planner's step for it, and its verdicts on writing it over an input.
+    kind: str = ""
+    verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,11 @@ class Packing:
         nodes = [node for node in plan.numbers.nodes if node.op is not None]
         doing = tuple(_role(node, back) for node in nodes)
         tensors = []
+        kinds = {step.entry: step.kind for step in plan.steps if step.entry is not None}
+        verdicts: dict[str, list[str]] = {}
+        for n, pair, verdict in plan.examined:
+            made = plan.numbers.entries[plan.numbers.outs[n][pair.output]]
+            verdicts.setdefault(name_of(made), []).append(verdict.name)
         for entry, life in plan.lifetimes.items():
             node = entry.node
             assert node.op is not None
@@ -98,7 +109,8 @@ class Packing:
                     max(step[life.first], step[life.last]), plan.offsets[entry],
                     plan.nbytes[entry], plan.storage[entry], over,
                     plan.reasons[entry], "" if over else apart.get(name, ""),
-                    node.layer or "",
+                    node.layer or "", kinds.get(entry, ""),
+                    tuple(dict.fromkeys(verdicts.get(name, ()))),
                 )
             )  # fmt: skip
         tensors.sort(key=lambda tensor: (tensor.first, tensor.offset))
@@ -224,6 +236,16 @@ class MemoryPlan(GraphView[Packing]):
             (t.reason for t in self.planned.tensors if t.name == name),
             f"there is no planned result {name!r}",
         )
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The planner's lines that gave a result its block, or kept it off an input."""
+        name = str(message["name"])
+        found = next((t for t in self.planned.tensors if t.name == name), None)
+        if found is None:
+            raise ArgumentError(f"there is no planned result {name!r} any more.")
+        pieces = decision("sharing", found.kind).pieces if found.kind else ()
+        asked = decision("in place", *found.verdicts).pieces if found.verdicts else ()
+        return Code(name, (*pieces, *asked))
 
     # -- faces ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ import traitlets
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.record import Curve, Record
 from minimx_widgets import esm, palette, svg
+from minimx_widgets.allocations import Allocation, allocation, facts_for_page, source_of
 from minimx_widgets.base import View
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.lab import step_peaks
 from minimx_widgets.packing import Array, Columns
 from minimx_widgets.run import News
@@ -23,6 +26,7 @@ from minimx_widgets.units import human_bytes, human_count, human_time
 
 MEASURES = ("requested", "rounded", "reserved")
 OF_STEPS = (PEAK, RESERVED, PLANNED, MILLISECONDS)
+SHOWN = ("categories", "blocks")
 IDLE = "idle"
 COUNTED = ("alloc", "hit", "free", "release", "flush", "oom")
 LEFT, RIGHT, TOP, BELOW = 66, 14, 40, 44
@@ -104,6 +108,9 @@ def _steps(place: Array, curve: Curve, steps: int) -> tuple[Array, Array]:
 class MemoryTimeline(View):
     """Live bytes over time, stacked by category, with the peak and the pool's reserve.
 
+    `show` is "categories", or "blocks": each allocation as a shape of its own, the
+    oldest at the bottom. Pointing at one tells who asked for it, as `about` does.
+
     `measure` is "requested" (what operators asked for), "rounded" (the blocks that the
     pool allocated) or "reserved" (everything that it holds of the device). `device` is
     such as "gpu(0)"; empty means the one with the most events. `axis` is "time" or
@@ -117,6 +124,7 @@ class MemoryTimeline(View):
     window = states.window()
     #: The number of the pool event that is pinned, -1 for none.
     pinned = traitlets.Int(-1, min=-1).tag(sync=True, kept=True)
+    show = traitlets.Enum(SHOWN, "categories").tag(sync=True, kept=True)
 
     @traitlets.validate("measure")
     def _valid_measure(self, proposal: Any) -> str:
@@ -183,6 +191,25 @@ class MemoryTimeline(View):
             "name": rows["name"].astype("u4"),
             "value": rows["value"].astype("f8"),
         }
+
+    def about(self, block: int) -> Allocation:
+        """Who asked for an allocation, who wrote and read it, how long it lived.
+
+        block: its number, as in the column `mem.block` of the record. Raises
+        `ArgumentError` for one that the record does not have.
+        """
+        return allocation(self.record, block)
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The line that asked for a block, and those of the pool that served it."""
+        event = str(message.get("event", ""))
+        return source_of(self.record, int(message["block"]), event)
+
+    def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
+        if message.get("kind") == "block":
+            self.run.feed.post(lambda: self.tell(facts_for_page(self.record, message)))
+        else:
+            super()._hear(widget, message, buffers)
 
     def table(self) -> Tables:
         """Bytes by category now and at the peak, and what the pool did."""
@@ -261,6 +288,9 @@ class MemoryTimeline(View):
         blocks = held.values()
         top = sorted(blocks, key=lambda row: (-int(row[column]), int(row["block"])))
         strings = record.strings
+        ops = record.ops()
+        ops = ops[np.isin(ops["op"], [int(row["op"]) for row in top[:most]])]
+        lines = dict(zip(ops["op"].tolist(), record.texts(ops["line"]), strict=True))
         rows = [
             (
                 strings[row["name"]] or "unknown",
@@ -268,10 +298,11 @@ class MemoryTimeline(View):
                 strings[row["phase"]],
                 strings[row["category"]],
                 human_bytes(int(row[column])),
+                lines.get(int(row["op"]), ""),
             )
             for row in top[:most]
         ]
-        heads = ("operator", "layer", "phase", "category", "bytes")
+        heads = ("operator", "layer", "phase", "category", "bytes", "line")
         return Table.of(heads, rows, f"The largest of {len(held)} blocks at the peak")
 
 

@@ -26,6 +26,8 @@ from minimx.core.graph.values.ir import Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
 from minimx.graphs.mirror_front import Point, pareto, work_of
 from minimx_widgets import esm
+from minimx_widgets.code.decisions import decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.graph_view import GraphView
 from minimx_widgets.pictures.graph_picture import GraphPicture, box_of
 from minimx_widgets.tables import Table, Tables
@@ -312,6 +314,14 @@ class MirrorExplorer(GraphView[Explored]):
             if entry.node in number
         ]
         return GraphPicture.of(boxes, dict.fromkeys(lines))
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The rule behind what becomes of a node's results."""
+        nodes = {node.name: node for node in self._line.nodes}
+        name = str(message["name"])
+        if name not in nodes:
+            raise ArgumentError(f"{name} is given: nothing was decided on it.")
+        return decision("mirror", self.fate(nodes[name]))
 
     # -- faces ------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ the user asks for it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import traitlets
@@ -22,6 +23,8 @@ from minimx.profiler.totals import overview_of, roof_of
 from minimx.profiler.work import Module, OperatorWork
 from minimx_widgets import esm
 from minimx_widgets.base import View
+from minimx_widgets.code.finding import source
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.packing import Columns
 from minimx_widgets.pictures import overview_picture
 from minimx_widgets.run import News, Run
@@ -146,6 +149,10 @@ class Overview(View):
         else:
             super()._hear(_widget, message, _buffers)
 
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines that define an operator."""
+        return source(str(message["name"]))
+
     def _answer(self, message: dict[str, Any]) -> None:
         kind = message["kind"]
         try:
@@ -160,7 +167,8 @@ class Overview(View):
             else:
                 self._send_table()
         except MXNetError as refused:
-            self.tell({"kind": "answer", "text": str(refused)})
+            text = self.refused(refused)
+            self.tell({"kind": "answer", "ok": False, "text": text})
 
     def close(self) -> None:
         """Take the view away; a measurement ends."""

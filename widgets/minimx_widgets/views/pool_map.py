@@ -23,7 +23,10 @@ from minimx.core.replay import History, Steps, replay_pool
 from minimx.core.replay.history import FLUSH, HIT, OOM
 from minimx.core.storage.policy import PREFIXES, knob_names
 from minimx_widgets import esm
+from minimx_widgets.allocations import facts_for_page, source_of
 from minimx_widgets.base import View
+from minimx_widgets.code.decisions import KINDS, decision
+from minimx_widgets.code.pieces import Code
 from minimx_widgets.inbox import latest
 from minimx_widgets.packing import Array, Coder, Columns, pack
 from minimx_widgets.pictures.pool_knobs import MEMORY, control, value_of, value_text
@@ -407,6 +410,7 @@ class PoolMap(View):
         texts, start = self.record.strings, self.record.conditions.t_start
         return {
             "step": history.step.astype("u4"),
+            "block": history.block.astype("u4"),
             "t": (mem["t"] - start).astype("f8"),
             "event": history.event.astype("u1"),
             "fate": history.fate,
@@ -427,11 +431,27 @@ class PoolMap(View):
             self.run.feed.post(self._ship)
 
     def _hear(self, widget: Any, message: dict[str, Any], buffers: Any) -> None:
-        if message.get("kind") in ("set", "reset", "ghost", "device"):
+        if message.get("kind") == "block":
+            self.run.feed.post(lambda: self._tell_facts(message))
+        elif message.get("kind") in ("set", "reset", "ghost", "device"):
             self._wishes.append(message)
             self.run.feed.post(self._grant)
         else:
             super()._hear(widget, message, buffers)
+
+    def _tell_facts(self, message: Mapping[str, Any]) -> None:
+        placed = not self._trial
+        self.tell(facts_for_page(self.record, message, placed=placed))
+
+    def source_for(self, message: Mapping[str, Any]) -> Code:
+        """The lines of the pool and of its policy, and of who asked for the memory."""
+        event = str(message["event"])
+        found = source_of(self.record, int(message["block"]), event)
+        rules = KINDS["pool type"]
+        if event in ("alloc", "hit", "oom") and self.pool in rules:
+            rounds = decision("pool type", self.pool).pieces
+            found = replace(found, pieces=(*found.pieces, *rounds))
+        return found
 
     def _grant(self) -> None:
         """Do what was asked for; of several wishes for one control only the last."""
@@ -443,7 +463,7 @@ class PoolMap(View):
             try:
                 self._granted(message)
             except (MXNetError, ValueError) as refused:
-                text, taken = str(refused), False
+                text, taken = self.refused(refused), False
             name = str(message.get("name", ""))
             self.tell({"kind": "answer", "name": name, "ok": taken, "text": text})
 
@@ -465,8 +485,7 @@ class PoolMap(View):
 
 def _sums(history: History) -> tuple[str, ...]:
     """What a pool did in all, in words."""
-    served = history.calls + history.count(HIT)
-    share = history.count(HIT) / served if served else 0.0
+    share = history.count(HIT) / max(history.calls + history.count(HIT), 1)
     return (
         human_bytes(history.peak_reserved),
         str(history.calls),

@@ -144,6 +144,8 @@ class Arena:
                 held = self._held
                 if held is None:
                     held = self._held = self._allocate()
+                    for var in self.vars:
+                        var.block = held.block
         return held.block.data
 
     def _allocate(self) -> ArenaBlock:

@@ -37,6 +37,14 @@ FIELDS = {
     "MXNET_KVSTORE_REDUCTION_NTHREADS": "reduction_nthreads",
     "MXNET_UPDATE_ON_KVSTORE": "update_on_kvstore",
 }
+#: Where the sliders of the knobs end.
+LARGEST = {
+    "bigarray_bound": 1 << 27,
+    "tree_array_bound": 1 << 28,
+    "slice_threshold": 1 << 24,
+    "reduce_bucket_size": 1 << 16,
+    "reduction_nthreads": 64,
+}
 #: Which stores a knob acts on.
 ACTS = {
     "bigarray_bound": ("local", "dist_sync", "dist_async"),

@@ -1,5 +1,6 @@
 // What to train, how, and the buttons: train, pause, step, stop.
 
+import { CodePanel } from "../lib/page/code_panel.js";
 import { button, el } from "../lib/page/dom.js";
 import { Frame } from "../lib/page/frame.js";
 import { LIVE, WORDS } from "../lib/data/link.js";
@@ -16,6 +17,7 @@ const KEYS = [
   ["N", "one step"],
   ["S", "stop"],
   ["W", "write the run to a file"],
+  ["O", "source: where an error was raised"],
 ];
 const RUNNING = ["training", "evaluating"];
 
@@ -38,6 +40,14 @@ class LabControls {
       onkey: (event) => this.key(event),
     });
     this.build();
+    this.source = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source: where the error was raised",
+      what: () => (this.ended ? { name: "the error" } : "No error ended the training."),
+    });
+    this.source.button.hidden = true;
     model.on("change:settings", () => this.showSettings());
     model.on("change:fields", () => this.buildFields());
     model.on("change:status", () => this.showStatus(this.model.get("status")));
@@ -260,6 +270,8 @@ class LabControls {
     this.words.dataset.state = status.state;
     if (status.error !== this.wrong) this.frame.setNote(status.error, "error");
     this.wrong = status.error;
+    this.ended = Boolean(status.message);
+    this.source.button.hidden = !this.ended && !this.source.refused;
     Object.assign(this.frame.root.dataset, {
       state: status.state,
       done: status.done,
@@ -283,7 +295,10 @@ class LabControls {
   hear(message) {
     if (message.kind === "status") this.showStatus(message.status);
     if (message.kind === "said") this.frame.setNote(message.text, message.ok ? "info" : "error");
+    if (message.kind === "source") this.source.show(message);
     if (message.kind !== "answer") return;
+    this.source.answered(message.ok);
+    this.source.button.hidden = message.ok && !this.ended;
     const field = this.fields.get(message.name);
     if (!field) return;
     if (message.ok) return field.refused.settle();

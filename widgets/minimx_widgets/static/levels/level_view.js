@@ -1,5 +1,6 @@
 // A level: a question, its choices, and the picture of what was decided so far.
 
+import { CodePanel } from "../lib/page/code_panel.js";
 import { button, el } from "../lib/page/dom.js";
 import { Frame, tipHead, tipRow } from "../lib/page/frame.js";
 import { stateView } from "../lib/page/state_view.js";
@@ -13,6 +14,7 @@ const HELP =
   "the real runtime runs.";
 /** @type {[string, string][]} */
 const KEYS = [
+  ["O", "source: the rule behind the marked choice, or behind a refusal"],
   ["↑ ↓", "mark a choice"],
   ["Enter", "choose the marked one"],
   ["1 … 9", "choose this one"],
@@ -82,6 +84,16 @@ class LevelView {
     this.on = tool("Redo", "Make it again (Y)", () => this.ask({ kind: "redo" }));
     this.anew = tool("Again", "Begin the level again (R)", () => this.ask({ kind: "restart" }));
     tool("Hint", "What can still be reached, and how? (H)", () => this.ask({ kind: "hint" }));
+    this.source = new CodePanel({
+      model: this.model,
+      frame,
+      signal,
+      title: "Source of the rules for the marked choice",
+      what: () => {
+        const choice = this.state.choices[this.marked];
+        return choice ? { key: choice[0] } : null;
+      },
+    });
     this.coder = tool("Code", "The decisions as code, once all is decided (C)", () => this.toggleCode());
   }
 

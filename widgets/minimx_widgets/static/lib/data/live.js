@@ -139,8 +139,13 @@ function receive(model, data, views, message, buffers) {
   } else if (message.kind === "table") {
     for (const view of views) view.frame.setTable(message.html);
   } else if (message.kind === "source") {
-    for (const view of views) view.code?.show(message);
+    for (const view of views) view.frame.code?.show(message);
+  } else if (message.kind === "block") {
+    for (const view of views) view.hearBlock(message);
   } else if (message.kind === "answer") {
-    for (const view of views) view.hear(message);
+    for (const view of views) {
+      view.hear(message);
+      view.frame.code?.answered(message.ok);
+    }
   }
 }

@@ -199,6 +199,24 @@ export class EngineData extends RunData {
     return this.remembered(`arrows ${op}`, () => this.findArrows(op));
   }
 
+  /**
+   * The operations that compute the gradient of an operation, or the one whose gradient it
+   * computes, as rows; those that hold others do not count.
+   * @param {number} op
+   * @returns {number[]}
+   */
+  gradientOf(op) {
+    return this.remembered(`gradient ${op}`, () => {
+      const { at, n } = this.ops;
+      const row = this.rowOf(op);
+      if (row < 0 || at.holds[row]) return [];
+      if (at.forward[row]) return [this.rowOf(at.forward[row])].filter((found) => found >= 0);
+      const found = [];
+      for (let i = 0; i < n; i += 1) if (at.forward[i] === op && !at.holds[i]) found.push(i);
+      return found;
+    });
+  }
+
   findArrows(op) {
     const { at, n } = this.deps;
     const near = [];

@@ -5,10 +5,10 @@ import { busy } from "./engine_data.js";
 import { LEFT, paintLanes, paintOps, paintSelected } from "./engine_paint.js";
 import { aboutOperation, aboutStretch } from "./engine_text.js";
 import { Finder, Ruler, TOOL_KEYS, withPinned } from "./engine_tools.js";
+import { GRADIENT_KEYS, GradientTool, arrowLegend, paintGradient } from "./gradient.js";
 import { climb, walk } from "./engine_walk.js";
 import { explore } from "../drawing/explore.js";
 import { CodePanel } from "../page/code_panel.js";
-import { button } from "../page/dom.js";
 import { Frame, tipHead, tipRow } from "../page/frame.js";
 import { Kept } from "../page/kept.js";
 import { PHASES } from "../data/live.js";
@@ -22,6 +22,7 @@ const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any
 const LOWEST = 4; // pixels of a lane
 const USUAL = 28; // and of one where there is room
 const COLOURS = ["phase", "layer", "operator"];
+const SELECT_FIRST = "Select an operation first: click it, or press →.";
 /** @type {[string, string][]} */
 const KEYS = [
   ...AXIS_KEYS,
@@ -30,6 +31,7 @@ const KEYS = [
   ["C", "colour by phase, by layer, by operator"],
   ["Shift+drag", "measure a stretch: busy share and top operators"],
   ...TOOL_KEYS,
+  ...GRADIENT_KEYS,
   ["O", "source of the selected operation"],
   ["Esc", "let go of the selection and of the marks"],
   ["T", "table"],
@@ -84,16 +86,14 @@ export class EngineView {
       changed: () => this.surface?.invalidate(),
     });
     this.frame.picture.append(this.finder.root);
-    this.code = new CodePanel({ model, frame: this.frame, signal });
-    this.frame.addTool(
-      button({
-        label: "",
-        icon: "code",
-        title: "Source of the selected operation (O)",
-        signal,
-        onclick: () => this.openSource(),
-      }),
-    );
+    this.gradient = new GradientTool({ view: this, signal });
+    this.code = new CodePanel({
+      model,
+      frame: this.frame,
+      signal,
+      title: "Source of the selected operation",
+      what: () => (data.store.op ? { op: data.store.op } : SELECT_FIRST),
+    });
     this.surface = new Surface({
       parent: this.frame.picture,
       height: this.wantedHeight(),
@@ -263,7 +263,8 @@ export class EngineView {
     else if (press === "n") this.finder.go(event.shiftKey ? -1 : 1);
     else if (press === "m") this.mark();
     else if (press === "p") this.pin();
-    else if (press === "o") this.openSource();
+    else if (press === "g") this.gradient.toggle();
+    else if (press === "j") this.gradient.jump();
     else if (press === "Escape") {
       this.brushed = null;
       this.ruler.clear();
@@ -294,12 +295,6 @@ export class EngineView {
     this.pins = this.pins.includes(name)
       ? this.pins.filter((one) => one !== name)
       : [...this.pins, name];
-  }
-
-  /** Show the lines that define the operator of the selected operation. */
-  openSource() {
-    if (this.data.store.op) this.code.ask({ op: this.data.store.op });
-    else this.code.show({ name: "nothing", error: "Select an operation first: click it, or press →." });
   }
 
   /** The axis position of a row's push, start or end. */
@@ -477,7 +472,7 @@ export class EngineView {
     if (op) {
       const row = data.rowOf(op);
       if (row >= 0) {
-        paintSelected(ctx, {
+        const view = {
           data,
           row,
           arrows: data.arrowsOf(op),
@@ -486,7 +481,9 @@ export class EngineView {
           width,
           laneY: (lane) => this.laneY(lane),
           xOf: this.pixels(),
-        });
+        };
+        paintSelected(ctx, view);
+        paintGradient(ctx, { ...view, rows: this.gradient.rows() });
       }
     }
     if (this.brushed) this.drawBrush(ctx, bottom);
@@ -550,7 +547,7 @@ export class EngineView {
               data.strings[string] || `no ${colour}`,
               theme.layer[i % theme.layer.length],
             ]);
-    this.frame.setLegend([...names, ["knob turned", theme.mark, "dash"]]);
+    this.frame.setLegend([...names, ...arrowLegend(this), ["knob turned", theme.mark, "dash"]]);
     Object.assign(this.frame.root.dataset, {
       lanes: this.lanes.map((lane) => data.lanes[lane]).join("|"),
       activeLanes: workers.map((lane) => data.lanes[lane]).join("|"),
@@ -565,6 +562,7 @@ export class EngineView {
       loaded: data.loaded,
       found: this.finder.active ? this.finder.total() : "",
       measured: this.ruler.measured ?? "",
+      gradient: this.gradient.on ? this.gradient.rows().map((row) => data.ops.at.op[row]).join() : "off",
       pinned: [...this.pinned].map((lane) => data.lanes[lane]).join("|"),
     });
     if (data.loaded >= 1 && (total || data.header.live)) this.kept.note();

@@ -137,8 +137,11 @@ export class GraphCanvas {
     const { boxes, lines } = this.picture;
     ctx.save();
     ctx.beginPath();
-    ctx.rect(0, 0, this.camera.room().width, height);
-    ctx.clip();
+    ctx.rect(0, 0, width, height);
+    // All but the small map in the corner.
+    const { map } = this;
+    if (map) ctx.rect(width - map.wide - 17, 4, map.wide + 13, map.tall + 11);
+    ctx.clip("evenodd");
     ctx.translate(place.x, place.y);
     ctx.scale(place.scale, place.scale);
     const near = this.hovered;

@@ -1,6 +1,7 @@
 // The memory of a run in the browser: pool events per device, and running totals.
 
 import { Columns } from "../data/columns.js";
+import { Allocations } from "./memory_blocks.js";
 import { RunData } from "../data/live.js";
 import { lowerBound } from "../drawing/scale.js";
 
@@ -39,6 +40,7 @@ CATEGORIES.forEach((_, i) => {
 class Series extends Columns {
   constructor() {
     super(LAYOUT, CAPACITY);
+    this.blocks = new Allocations();
     this.live = { requested: new Float64Array(8), rounded: new Float64Array(8), reserved: 0 };
     this.peak = {
       requested: { bytes: 0, t: 0 },
@@ -73,8 +75,20 @@ class Series extends Columns {
         out[`rounded${c}`][i] = rounded[c];
       }
       this.raise(rows.t[from]);
+      if (rows.requested[from]) this.blocks.take(this.allocation(rows, from, i));
     });
-    this.append(out);
+    if (this.append(out)) this.blocks.forget(this.gone);
+  }
+
+  /** A row as the begin, or the end, of an allocation. @param {Record<string, any>} rows
+   * @param {number} from @param {number} i how many of this message come before it */
+  allocation(rows, from, i) {
+    const [event, category, phase, owner, layer, op, block] = [
+      "event", "category", "phase", "owner", "layer", "op", "block",
+    ].map((name) => rows[name][from]); // prettier-ignore
+    const place = { from: this.gone + this.n + i, to: Infinity, born: rows.t[from], died: null };
+    const size = { requested: rows.requested[from], rounded: rows.rounded[from] };
+    return { ...place, ...size, event, category, phase, owner, layer, op, block };
   }
 
   /** Note new peaks. @param {number} t */

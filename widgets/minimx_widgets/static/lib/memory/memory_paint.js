@@ -101,7 +101,7 @@ export function paintStrip(ctx, { line, width, theme }) {
   ctx.fillText("reserved", 2, (top + bottom) / 2);
   ctx.textAlign = "right";
   ctx.fillStyle = theme.muted;
-  ctx.fillText(`≤ ${bytes(high)}`, LEFT - 8, (top + bottom) / 2);
+  ctx.fillText(bytes(high), LEFT - 8, (top + bottom) / 2);
 }
 
 /**

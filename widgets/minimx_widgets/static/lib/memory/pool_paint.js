@@ -211,7 +211,9 @@ export function paintAddresses(ctx, options) {
   const pieces = gaps.length === 1 ? "one piece" : `${gaps.length} pieces`;
   const whole = `${bytes(free)} free in ${pieces}`;
   const more = gaps.length > 1 ? `${whole}, the largest ${bytes(largest)}` : whole;
-  heading(ctx, theme, "Addresses", more);
+  font(ctx, theme);
+  const fits = 100 + ctx.measureText(more).width < width;
+  heading(ctx, theme, "Addresses", fits ? more : `${bytes(free)} free`);
   const tall = layout.tall - 4;
   ctx.fillStyle = theme.lane;
   for (let k = 0; k < LINES; k += 1) ctx.fillRect(6, HEAD + k * layout.tall + 2, layout.room, tall);

@@ -6,6 +6,9 @@ import { CATEGORIES } from "./memory_data.js";
 import { STATES, WORDS, sizeClasses } from "./pool_data.js";
 import { bytes, duration, percent } from "../drawing/scale.js";
 
+/** What of an allocation's facts the block itself does not say. */
+const MORE = ["", "line", "lived", "written by", "read last by", "reads"];
+
 /** About the blocks of one size. @param {any} view @param {number} size */
 export function aboutClass(view, size) {
   const one = sizeClasses(view.held.mine).find((known) => known.size === size);
@@ -21,8 +24,9 @@ export function aboutClass(view, size) {
   ];
 }
 
-/** About a block at the play head. @param {any} view @param {any} block */
-export function aboutBlock(view, block) {
+/** About a block at the play head; with what the kernel told of its allocation, if it did.
+ * @param {any} view @param {any} block @param {[string, string][]} [facts] */
+export function aboutBlock(view, block, facts = []) {
   const { at } = view.history;
   const { strings } = view.data;
   const { row, state } = block;
@@ -35,6 +39,7 @@ export function aboutBlock(view, block) {
     tipRow("memory for", CATEGORIES[at.category[row]]),
     tipRow("address", block.address.toLocaleString("en")),
     tipRow(state ? "came back" : "lent", `step ${at.step[row]}, ${duration(at.t[row])}`),
+    ...facts.filter(([label]) => MORE.includes(label)).map(([label, text]) => tipRow(label, text)),
   ];
 }
 

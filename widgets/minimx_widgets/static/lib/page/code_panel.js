@@ -2,12 +2,35 @@
 
 import { button, el } from "./dom.js";
 
+/** What one is told whose view shows nothing of which there is source. */
+const NOTHING = "Select something first: click it, or use the arrow keys.";
+
 /** Asks the kernel for source, and shows what it sends until it is closed. */
 export class CodePanel {
-  /** @param {{model: any, frame: any, signal: AbortSignal}} options */
-  constructor({ model, frame, signal }) {
+  /**
+   * @param {{model: any, frame: any, signal: AbortSignal, title?: string,
+   *   what?: () => object | string | null}} options `what` says what is selected, as the
+   *   kernel is asked for it, or in words why there is none; with it the view has a button,
+   *   called `title`, and the key O
+   */
+  constructor({ model, frame, signal, title = "", what }) {
     this.model = model;
     this.frame = frame;
+    this.what = what;
+    /** Whether something was refused since: the source of that comes first. */
+    this.refused = false;
+    if (what) {
+      frame.code = this;
+      this.words = `${title} (O)`;
+      this.button = button({
+        label: "",
+        icon: "code",
+        title: this.words,
+        signal,
+        onclick: () => this.open(),
+      });
+      frame.addTool(this.button);
+    }
     this.title = el("b", {});
     this.pieces = el("div", { class: "mx-lines", tabindex: "0" });
     this.root = el(
@@ -32,6 +55,28 @@ export class CodePanel {
     frame.root.append(this.root);
   }
 
+  /** Show what the kernel has on the last refusal, else on what is selected. */
+  open() {
+    if (this.refused) {
+      this.answered(true);
+      this.ask({ error: true });
+      return;
+    }
+    const what = this.what?.() ?? NOTHING;
+    if (typeof what === "string") this.show({ name: "nothing", error: what });
+    else this.ask(what);
+  }
+
+  /** The kernel did what was wanted, or refused. @param {boolean} ok */
+  answered(ok) {
+    this.refused = !ok;
+    if (!this.button) return;
+    const title = ok ? this.words : "Source of the refusal (O)";
+    this.button.title = title;
+    this.button.setAttribute("aria-label", title);
+    this.button.dataset.refused = String(!ok);
+  }
+
   /** @param {object} what for the kernel */
   ask(what) {
     this.model.send({ kind: "source", ...what });
@@ -41,7 +86,8 @@ export class CodePanel {
   show({ name, pieces = [], error = "" }) {
     this.title.textContent = `Source: ${name}`;
     this.pieces.replaceChildren(
-      ...(error ? [el("p", { class: "mx-field-error", text: error })] : pieces.flatMap(piece)),
+      ...(error ? [el("p", { class: "mx-field-error", text: error })] : []),
+      ...pieces.flatMap(piece),
     );
     this.root.hidden = false;
     this.frame.root.dataset.source_of = name;

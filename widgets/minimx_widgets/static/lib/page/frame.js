@@ -36,6 +36,8 @@ export class Frame {
     this.model = model;
     this.signal = signal;
     this.onkey = onkey;
+    /** @type {import("./code_panel.js").CodePanel | undefined} with it O shows source */
+    this.code = undefined;
     /** @type {ReturnType<typeof setInterval> | undefined} */
     this.refresh = undefined;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -313,6 +315,7 @@ export class Frame {
     else if (press === "c" && event.shiftKey && this.keeps) this.copyState();
     else if (press === "Escape" && !this.help.hidden) this.toggleHelp(false);
     else if (press === "t" && this.tableButton) this.toggleTable();
+    else if (press === "o" && this.code) this.code.open();
     else used = this.onkey?.(event) ?? false;
     if (used) event.preventDefault();
   }

@@ -20,7 +20,9 @@ export function stateView(
       const update = () => changed(view);
       const hear = (message) => {
         if (message.kind === "table") view.frame.setTable(message.html);
-        else answers[message.kind]?.(view, message);
+        if (message.kind === "source") view.frame.code?.show(message);
+        if (message.kind === "answer") view.frame.code?.answered(message.ok);
+        answers[message.kind]?.(view, message);
       };
       for (const name of names) model.on(name, update);
       model.on("msg:custom", hear);
