@@ -27,7 +27,7 @@ def empty_page(browser: Browser, width: int, height: int) -> Iterator[Page]:
     page.add_script_tag(path=STAND_IN)
     yield page
     context.close()
-    assert errors == []
+    assert errors == [], errors[0]
 
 
 def stand(page: Page, view: Any, light: bool = True) -> None:

@@ -154,6 +154,11 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
     train(notebook)  # it begins afresh, with the same settings
     page.click("[data-command=stop]")
     state(notebook, "stopped")
+    page.locator("[data-view=lab]").focus()
+    page.keyboard.press("w")
+    note.get_by_text("Written to lenet-given-").wait_for()
+    (saved,) = notebook.lab.folder.glob("lenet-given-*.npz")
+    saved.unlink()
     assert not [said for said in notebook.complaints if "Cannot send" in said]
 
 

@@ -28,7 +28,7 @@ from minimx_widgets.saving.run_file import SavedRun, open_run
 #: Seconds between two writings, at least; and so many times as long as one takes.
 EVERY, SHARE = 10.0, 30.0
 #: The newest rows of each table that are kept.
-ROWS = 40_000
+ROWS = 20_000
 #: Seconds after which a file that nobody wrote goes.
 MONTH = 30 * 86_400.0
 _FOLDER = "last runs"

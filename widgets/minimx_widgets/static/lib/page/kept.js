@@ -52,7 +52,9 @@ export class Kept {
   show(name) {
     const part = this.parts[name];
     const wanted = this.model.get(name);
-    if (JSON.stringify(part.get()) !== JSON.stringify(wanted)) part.set(wanted);
+    // A page that was stored by another version may lack the trait.
+    if (wanted !== undefined && JSON.stringify(part.get()) !== JSON.stringify(wanted))
+      part.set(wanted);
     this.agreed[name] = JSON.stringify(part.get());
   }
 }
