@@ -92,13 +92,13 @@ ENTRIES = {
     ),
     "PoolMap": Entry(
         "The inside of a pool: size classes, idle blocks, addresses, driver calls.",
-        "Drag through time, and try another pool on the same requests; O opens the lines "
-        "of the pool that decided.",
+        "Drag through time, and try another pool on the same requests; O opens the "
+        "lines of the pool that decided.",
         "PoolMap(record)",
     ),
     "EngineTimeline": Entry(
         "A lane per worker, with what ran when, what it waited for, and idle time.",
-        "Click an operation for its arrows and those of its gradient; O opens its source.",
+        "Click an operation for its arrows and those of its gradient; O: its source.",
         "EngineTimeline(record)",
     ),
     "DeviceView": Entry(
