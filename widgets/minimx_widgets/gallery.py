@@ -86,7 +86,8 @@ ENTRIES = {
     ),
     "MemoryTimeline": Entry(
         "Bytes in use by category over time, with peak, reserved and requested.",
-        "Point at a band to see whose it is; jump to the peak; zoom with the wheel.",
+        "Point at a band to see whose it is; jump to the peak; zoom with the wheel "
+        "or a pinch.",
         "MemoryTimeline(record)",
     ),
     "PoolMap": Entry(
