@@ -180,7 +180,7 @@ def test_a_refused_value_is_explained_in_place_and_changes_nothing(
         "'.mx-knob[data-knob=MXNET_CPU_WORKER_NTHREADS]').dataset.value === '2'"
     )
     assert error.is_hidden()
-    for place in ("[data-field=learning_rate]", f"[data-knob={THREADS}]"):
+    for place in ("[data-field=learning_rate]", f".mx-knob[data-knob={THREADS}]"):
         for key in ("Escape", "Tab"):
             goes_when_settled(notebook, place, key)
     assert notebook.complaints == []
