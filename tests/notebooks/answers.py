@@ -16,6 +16,7 @@ import json
 import math
 import random
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -92,7 +93,12 @@ def answers(path: Path) -> dict[str, Any]:
 
     found = {}
     names: dict[str, Any] = {"__name__": "__main__", "display": lambda *_: None}
-    with mock.patch.object(course, "PredictCard", Noted), knobs():
+    with (
+        mock.patch.object(course, "PredictCard", Noted),
+        mock.patch.object(warnings, "formatwarning", warnings.formatwarning),
+        warnings.catch_warnings(),
+        knobs(),
+    ):
         for place, source in sources(path):
             before = len(made)
             exec(compile(source, f"{path.name}[{place}]", "exec"), names)

@@ -17,7 +17,7 @@ import nbformat
 import pytest
 
 from minimx_widgets.course.predicting.units import BYTES, UNITS, shown, unit_of
-from tests.notebooks.answers import STORED, fingerprint, notebooks, short
+from tests.notebooks.answers import STORED, answers, fingerprint, notebooks, short
 
 #: Numbers that other sentences have as well: alone, without a unit, they tell nothing.
 TELLING = 3  # digits that differ from 0
@@ -123,6 +123,13 @@ def test_wrong_answers_are_wrong(path: Path) -> None:
             for wrong in answer["wrong"]:
                 gap = abs(wrong - seen)
                 assert gap > card["within"] * abs(seen), f"{name}: {answer}"
+
+
+@pytest.mark.parametrize("wanted", ["02", "16"])
+def test_what_is_stored_is_what_the_cards_say(wanted: str) -> None:
+    """Two notebooks whose cards answer at once and the same on every machine."""
+    (path,) = (path for path in notebooks() if short(path) == wanted)
+    assert answers(path) == stored()[wanted]
 
 
 def test_names_are_used_once() -> None:
