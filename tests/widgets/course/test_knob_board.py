@@ -11,11 +11,11 @@ from minimx_widgets.course import knob_board
 from minimx_widgets.course.knob_board import CALL, NEVER, PROBES, Probe
 
 
-def test_ten_of_ten_knobs_are_alive_here_and_two_would_be_in_mxnet() -> None:
+def test_ten_of_ten_knobs_are_alive_here_and_one_would_be_in_mxnet() -> None:
     seen = knob_board.liveness()
     assert [row.probe.name for row in seen.rows if not row.alive] == []
     assert seen.alive == len(PROBES) == 10
-    assert sum(probe.late_acts for probe in PROBES) == 2
+    assert sum(probe.late_acts for probe in PROBES) == 1
     assert knobs.diff() == {}
 
 
@@ -54,7 +54,7 @@ def test_the_home_folder_of_the_user_is_not_told() -> None:
 def test_the_picture_is_well_formed_and_says_how_many(dark: bool) -> None:
     shown = knob_board.moments(dark=dark)
     assert repr(shown) == (
-        "10 variables: MXNet reads 6 before the second cell, 2 never, 2 at every call"
+        "10 variables: MXNet reads 7 before the second cell, 2 never, 1 at every call"
     )
     tree = ElementTree.fromstring(shown.rich)
     texts = [element.text for element in tree.iter() if element.tag.endswith("text")]

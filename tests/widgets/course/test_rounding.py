@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from minimx import amp, gluon
+from minimx.amp import loss_scaler
 from minimx.amp.loss_scaler import doubling
 from minimx_widgets.course import rounding
 from minimx_widgets.course.rounding import (
@@ -52,9 +53,20 @@ def with_a_max(scale: float, good: int, overflow: bool) -> tuple[float, int]:
 
 
 def test_right_scalers_pass() -> None:
-    for right in (doubling, with_a_max):
-        found = check_policy(right)
-        assert found.passed, found
+    found = check_policy(with_a_max)
+    assert found.passed, found
+
+
+def test_the_rule_itself_is_no_solution() -> None:
+    asks = (
+        lambda s, g, o: doubling(s, g, o),
+        lambda s, g, o: loss_scaler.doubling(s, g, o),
+        (lambda rule: lambda s, g, o: rule(s, g, o))(doubling),
+    )
+    for borrowed in (doubling, *asks):
+        found = check_policy(borrowed)
+        assert not found.passed
+        assert "`doubling`, which is the rule itself" in found.seen
 
 
 def without_a_cap(scale: float, good: int, overflow: bool) -> tuple[float, int]:

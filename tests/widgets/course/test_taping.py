@@ -139,6 +139,26 @@ def test_a_program_that_breaks_depth_first() -> None:
     assert not tree.passed
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_the_order_of_operands_does_not_matter(swapped: bool) -> None:
+    def program(x: Any) -> Any:
+        a = x.exp()
+        return a.sin() * a if swapped else a * a.sin()
+
+    assert tape_checks.check_breaks(program).passed
+
+
+def test_the_two_lines_of_the_case_are_no_answer() -> None:
+    def twice(x: Any) -> Any:
+        b = x + x
+        return b + b
+
+    said = tape_checks.check_breaks(twice)
+    assert not said.passed
+    assert said.seen == "depth first says 4, and it is 4"
+    assert "both parts arrive together" in said.idea
+
+
 @pytest.mark.parametrize("wrong", [depth_first, first_come, min])
 def test_orders_that_come_too_early_are_refused(wrong: Any) -> None:
     said = tape_checks.check_order(wrong)

@@ -102,6 +102,18 @@ def test_a_stopwatch_that_waits_for_one_result_only() -> None:
     assert feedback.idea.startswith("what has to be finished")
 
 
+def test_a_stopwatch_that_waits_for_the_last_result_only() -> None:
+    def until_the_last(work: Callable[[], Any]) -> float:
+        nd.waitall()
+        start = now()
+        work()[-1].wait_to_read()
+        return (now() - start) / 1e9
+
+    feedback = check_stopwatch(until_the_last)
+    assert not feedback.passed
+    assert feedback.idea.endswith("need not be done last")
+
+
 def test_a_stopwatch_that_says_nothing() -> None:
     assert check_stopwatch(lambda work: work()).seen.startswith("it returned [")
 

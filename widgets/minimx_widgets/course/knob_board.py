@@ -343,5 +343,5 @@ PROBES = (
     Probe(
         "DMLC_LOG_STACK_TRACE_DEPTH", 3, "callers that an error names", callers, CALL
     ),
-    Probe("MXNET_HOME", "elsewhere", "where data is looked for", data_folder, CALL),
+    Probe("MXNET_HOME", "elsewhere", "where data is looked for", data_folder, LOAD),
 )

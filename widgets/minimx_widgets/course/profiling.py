@@ -135,8 +135,8 @@ def _temporary() -> Any:
         yield Path(folder)
 
 
-def small_program() -> Callable[[], None]:
-    """Five calls of a small graph, each with two operators called by hand."""
+def small_program(calls: int = 5) -> Callable[[], None]:
+    """Calls of a small graph, each with two operators called by hand."""
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Dense(4, in_units=3, activation="tanh"))
     net.add(gluon.nn.Dense(2, in_units=4))
@@ -145,7 +145,7 @@ def small_program() -> Callable[[], None]:
     x = nd.ones((2, 3))
 
     def run() -> None:
-        for _ in range(5):
+        for _ in range(calls):
             (net(x) * 2 + 1).wait_to_read()
 
     run()  # shapes are known, memory was asked for

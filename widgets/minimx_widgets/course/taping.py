@@ -79,9 +79,9 @@ def mlp() -> Any:
     return net
 
 
-def batch() -> tuple[Any, Any]:
-    """64 images of 784 pixels, and their classes."""
-    return nd.ones((BATCH, 784)), nd.zeros((BATCH,))
+def batch(images: int = BATCH) -> tuple[Any, Any]:
+    """Images of 784 pixels, and their classes."""
+    return nd.ones((images, 784)), nd.zeros((images,))
 
 
 entropy = loss.SoftmaxCrossEntropyLoss(prefix="loss_")
@@ -105,9 +105,9 @@ def recorded(net: Any, x: Any, y: Any) -> Any:
         return entropy(net(x), y)
 
 
-def bytes_kept(frozen: bool = False) -> int:
+def bytes_kept(frozen: bool = False, images: int = BATCH) -> int:
     """What the tape of a batch keeps, by the pool's counters."""
-    net, (x, y) = mlp(), batch()
+    net, (x, y) = mlp(), batch(images)
     if frozen:
         net[0].collect_params().setattr("grad_req", "null")
     return held(lambda: recorded(net, x, y))
@@ -155,11 +155,15 @@ class Ordered(Pending):
     late: what happens to a gradient that arrives at a call that was walked past:
     "again" walks past it again, "lost" drops it, as a walk with a set of visited calls
     does.
+    first_operand: of calls that one call has reached, the first is named last, so that
+    depth first goes on with the first operand.
     """
 
-    def __init__(self, choose: Choice, late: str) -> None:
+    def __init__(self, choose: Choice, late: str, first_operand: bool = False) -> None:
         super().__init__(retain=True, store=True)
         self._choose, self._late = choose, late
+        self._first_operand = first_operand
+        self._stack: list[Any] = []
         self._done: set[Any] = set()
         self.applied = 0
         self.lost = 0
@@ -173,9 +177,13 @@ class Ordered(Pending):
 
     def pop(self) -> Any:
         """The call that was chosen."""
-        waiting = self.waiting()
+        waiting = list(self.waiting())
         if not waiting:
             return None
+        if self._first_operand:
+            new = [node for node in waiting if node not in self._stack]
+            old = [node for node in self._stack if node in waiting]
+            waiting = self._stack = [*old, *reversed(new)]
         order = sorted(waiting, key=lambda node: node.number)
         numbers = {node.number: node for node in waiting}
         first = order[0].number
@@ -219,13 +227,14 @@ def walk(
     choose: Choice = latest,
     late: str = "again",
     at: float = 0.5,
+    first_operand: bool = False,
 ) -> Walked:
     """Record a program of one number, and walk it back in an order of one's own."""
     x = nd.array([at], dtype="float64")
     x.attach_grad()
     with autograd.record():
         out = program(x)
-    pending = Ordered(choose, late)
+    pending = Ordered(choose, late, first_operand)
     walk_back(out, None, pending)
     return Walked(float(x.grad.asscalar()), pending.applied, pending.lost)
 

@@ -1,17 +1,14 @@
-"""Notebook 16 keeps its answers to itself, and its picture comes first."""
+"""Notebook 16: its picture comes first, and its exercises are open."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 NOTEBOOK = Path(__file__).parents[4] / "notebooks" / "16-bring-your-own-policy.ipynb"
 CELLS = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-#: What the cards measure, as test_serving.py has it.
-ANSWERS = (20, 1, 5)
 
 
 def source(cell: dict[str, Any]) -> str:
@@ -28,15 +25,6 @@ def printed() -> Iterator[str]:
         for output in cell.get("outputs", []):
             yield "".join(output.get("text", ""))
             yield "".join(output.get("data", {}).get("text/plain", ""))
-
-
-def test_no_answer_of_a_card_is_printed() -> None:
-    prose = [source(one) for one in CELLS if one["cell_type"] == "markdown"]
-    cards = [one for one in CELLS if "PredictCard(" in source(one)]
-    assert len(cards) == len(ANSWERS)
-    for answer in ANSWERS:
-        pattern = rf"(?<![\d.,]){answer} times"
-        assert not any(re.search(pattern, text) for text in [*prose, *printed()])
 
 
 def test_the_exercises_are_open_and_one_policy_is_refused() -> None:

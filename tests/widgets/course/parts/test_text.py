@@ -81,6 +81,31 @@ def test_a_sentence_unlocks_the_model() -> None:
     assert "&lt;copied&gt;" in shown.rich
 
 
+IDLE = "The pool gives a block only to a request of the same size."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        ("banana " * 7, "at least 6 different words"),
+        ("one two three four five six seven", "“pool”, “gives”, “block”"),
+        (
+            "the pool does it because that is what it does",
+            "“gives”, “block”, “request”",
+        ),
+    ],
+)
+def test_a_sentence_about_nothing_unlocks_nothing(sentence: str, answer: str) -> None:
+    found = repr(explained(sentence, IDLE))
+    assert IDLE not in found
+    assert answer in found
+
+
+def test_other_words_for_the_same_ideas_are_enough() -> None:
+    mine = "Blocks wait in vain if requests differ in length."
+    assert IDLE in repr(explained(mine, IDLE))
+
+
 def test_verdicts_have_three_outcomes() -> None:
     shown = verdicts(
         [

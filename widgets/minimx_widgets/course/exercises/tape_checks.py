@@ -120,15 +120,23 @@ def _slopes(case: _Case, numbers: Sequence[Any], dy: Any) -> list[Any]:
 
 @check
 def check_breaks(attempt: Callable[[Any], Any]) -> Feedback:
-    """A program whose gradient a depth-first walk gets wrong."""
+    """A program whose gradient a depth-first walk gets wrong.
+
+    Whether it goes on with the first operand of a call or with the last is left open:
+    one of them is enough.
+    """
     right = walk(attempt)
-    wrong = walk(attempt, depth_first, late="lost")
-    finding = f"depth first says {wrong.gradient:.6g}, and it is {right.gradient:.6g}"
-    if not np.isclose(right.gradient, wrong.gradient):
-        return Feedback(True, f"{finding}; lost on the way: {wrong.lost}")
+    for first in (False, True):
+        wrong = walk(attempt, depth_first, late="lost", first_operand=first)
+        finding = (
+            f"depth first says {wrong.gradient:.6g}, and it is {right.gradient:.6g}"
+        )
+        if not np.isclose(right.gradient, wrong.gradient):
+            return Feedback(True, f"{finding}; lost on the way: {wrong.lost}")
     idea = (
         "in a chain, or a tree, every result is used once, so that nothing can arrive "
-        "late. Use a result twice, on a short way and on a long one"
+        "late. Nor can it where one call uses a result twice, as in b + b: both parts "
+        "arrive together. Use a result in two calls, on a short way and on a long one"
     )
     if wrong.lost:
         idea = "a gradient came too late, but it was zero. Take another operator"

@@ -26,7 +26,27 @@ _COLOURS = {
     "fails": "--jp-error-color1",
     "depends": "--jp-warn-color1",
 }
-FEWEST_WORDS = 6  # of a sentence that explains something
+FEWEST_WORDS = 6  # different ones, of a sentence that explains something
+FEWEST_IDEAS = 2  # of the model sentence, that it has to name
+_STEM = 5  # letters by which "blocks" and "block", "waits" and "waiting" are one idea
+# Words of four letters and more that are about nothing.
+_SMALL = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        about above after again along also among another anything because been
+        before begins behind below beside between both cannot could does done down
+        each either even ever every everything first from further goes have however
+        into itself just keep least less like made make makes many means might more
+        most much must needs never none nothing once only other others otherwise
+        over rather same second several shall should since some something still such
+        take takes than that their them themselves then there therefore these they
+        thing things this those though through till together under until upon very
+        want wants well were what whatever when where wherever whether which while
+        whoever whom whose will with within without would your
+        """,
+    )
+)
 
 
 class Shown:
@@ -121,11 +141,26 @@ def _place(thing: Any, name: str, line: int) -> str:
 
 
 def explained(sentence: str, model: str) -> Shown:
-    """A learner's own sentence beside a model one, which it unlocks."""
+    """A learner's own sentence beside a model one, which it unlocks.
+
+    It needs six different words, and two of the ideas that the model sentence names;
+    until then the answer names those that are missing.
+    """
     sentence = " ".join(sentence.split())
-    if len(sentence.split()) < FEWEST_WORDS:
+    if len(set(sentence.lower().split())) < FEWEST_WORDS:
+        several = len(sentence.split()) >= FEWEST_WORDS
         plain = f"Write a sentence of at least {FEWEST_WORDS} words first."
+        if several:
+            plain = f"Write a sentence with at least {FEWEST_WORDS} different words."
         return Shown(plain, f"<i>{plain}</i>")
+    wanted, named = _ideas(model), _ideas(sentence)
+    missing = [word for stem, word in wanted.items() if stem not in named]
+    if len(wanted) - len(missing) < min(FEWEST_IDEAS, len(wanted)):
+        words = ", ".join(f"“{word}”" for word in missing[:3])
+        plain = (
+            f"Not there yet. Which part do these play: {words}? Say it in your words."
+        )
+        return Shown(plain, f"<i>{html.escape(plain)}</i>")
     plain = f"yours: {sentence}\nours:  {model}"
     rich = (
         "<table><tr><th>yours</th><td style='text-align:left'>"
@@ -134,6 +169,20 @@ def explained(sentence: str, model: str) -> Shown:
         "<i>Does yours name a cause, or only what happened?</i>"
     )
     return Shown(plain, rich)
+
+
+def _ideas(sentence: str) -> dict[str, str]:
+    """The words of a sentence that it is about, by their first letters.
+
+    >>> _ideas("Blocks wait because the pool's blocks are large")
+    {'block': 'blocks', 'wait': 'wait', 'pool': 'pool', 'large': 'large'}
+    """
+    words = re.findall(r"[a-z]{4,}", sentence.lower())
+    kept = [word for word in words if word not in _SMALL]
+    found: dict[str, str] = {}
+    for word in kept:
+        found.setdefault(word[:_STEM], word)
+    return found
 
 
 def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
