@@ -12,6 +12,7 @@ warning of Sphinx, a link without a target too, is an error.
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import os
 import re
@@ -24,11 +25,15 @@ from typing import Any
 
 import site_live
 
+from minimx_widgets.course.predicting.units import shown
+
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
 #: A link in Markdown to a file, perhaps with a place in it.
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()\s#]+)(#[^()\s]*)?(?=\))")
 WIDGET = "application/vnd.jupyter.widget-view+json"
+#: What a card shows where it cannot be answered.
+OPEN = "<i>Run the cell to answer.</i>"
 ANCHOR = re.compile(r"(?<=\]\(#)[^()\s]+(?=\))")
 #: Files that have a page of their own for their text.
 TEXTS = {".py": "python", ".js": "javascript", ".css": "css", ".toml": "toml"}
@@ -41,14 +46,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "book")
     parser.add_argument("--only-gather", action="store_true", help="do not run Sphinx")
     given = parser.parse_args(arguments)
-    stage, html = given.out / "source", given.out / "html"
+    stage, pages = given.out / "source", given.out / "html"
     gather(stage)
     if given.only_gather:
         return 0
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going"]
-    done = subprocess.run([*command, str(stage), str(html)], check=False)
+    done = subprocess.run([*command, str(stage), str(pages)], check=False)
     if not done.returncode:
-        print(f"The book: {html / 'index.html'}")
+        print(f"The book: {pages / 'index.html'}")
     return done.returncode
 
 
@@ -160,10 +165,33 @@ def _shown(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             imports = number < 3 and source.startswith(("import ", "from "))
             if imports or "PredictCard(" in source:
                 tags.append("hide-input")
+            folded = folded_answer(source)
             for output in cell["outputs"]:
                 # A page has no kernel: what stays is the picture beside the widget.
-                output.get("data", {}).pop(WIDGET, None)
+                data = output.get("data", {})
+                data.pop(WIDGET, None)
+                if folded and "text/html" in data:
+                    text = "".join(data["text/html"])
+                    data["text/html"] = text.replace(OPEN, folded)
         yield cell
+
+
+def folded_answer(source: str) -> str:
+    """The answer to a cell's prediction, folded, as HTML; "" for other cells.
+
+    It is that to the first numbers, which the question shows on the page.
+    """
+    name = re.search(r'name="(\w+)/([^"]+)"', source)
+    if name is None or "PredictCard(" not in source:
+        return ""
+    answers = json.loads((ROOT / "tests/notebooks/answers.json").read_text("utf-8"))
+    card = answers[name[1]][f"{name[1]}/{name[2]}"]
+    said = html.escape(shown(card["answers"][0]["seen"], card["unit"]))
+    by = html.escape(card["by"] or "the machine on which this was written")
+    return (
+        "<details><summary>Write a number down first. Then open this.</summary>"
+        f"<b>{said}</b>, says {by}.</details>"
+    )
 
 
 def _index() -> str:

@@ -68,6 +68,13 @@ def test_notebooks_lose_what_only_a_kernel_shows(root: Path) -> None:
     assert "widgets" not in book["metadata"]
 
 
+def test_the_answer_to_a_prediction_is_folded() -> None:
+    folded = build.folded_answer('PredictCard(\n    "?",\n    name="08/round",\n)')
+    assert folded.startswith("<details>")
+    assert "<b>32 MiB</b>, says the pool." in folded
+    assert build.folded_answer("table(rows)") == ""
+
+
 def test_views_that_can_be_shown_have_a_place() -> None:
     picture = "![It shows.](pictures/views/{}.svg)"
     text = f"## A\n\n{picture.format('PoolMap')}\n\n{picture.format('Lab')}\n"
