@@ -32,6 +32,7 @@ class limited:  # noqa: N801 - a context manager, used like a function
     def __enter__(self) -> None:
         self.thread = threading.get_ident()
         self.over = monotonic() + self.seconds
+        self.sent = False
         _watch.begin(self)
 
     def __exit__(self, *_: object) -> None:
@@ -57,15 +58,23 @@ class _Watch:
                 self._thread.start()
 
     def end(self, limit: limited) -> None:
-        """Watch it no longer; an exception that is still on its way is taken back."""
+        """Watch it no longer; nothing that was raised arrives later than this."""
+        mine = False
         while True:
             try:
                 with self._lock:
                     self._open.discard(limit)
-                    _raise_in(limit.thread, None)
-                return
+                if not limit.sent:
+                    return
+                # One may still be on its way. Ours takes its place, and arrives here.
+                # (To take it back would leave CPython 3.11 looking for it for ever.)
+                mine = True
+                _raise_in(limit.thread)
+                while True:
+                    sleep(0)
             except Overrun:
-                continue
+                if mine:
+                    return
 
     def _look(self) -> None:
         while True:
@@ -73,12 +82,14 @@ class _Watch:
             with self._lock:
                 for limit in self._open:
                     if monotonic() > limit.over:
-                        _raise_in(limit.thread, Overrun)
+                        limit.sent = True
+                        _raise_in(limit.thread)
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+def _raise_in(thread: int) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(Overrun)
+    )
 
 
 _watch = _Watch()

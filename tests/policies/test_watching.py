@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -83,3 +85,35 @@ def test_questions_within_questions_and_errors() -> None:
         Watched(Policy(lambda nbytes: outer(nbytes) and wrong(nbytes)), "size")(7)
     with pytest.raises(Broken, match="ValueError: I cannot decide"):
         Watched(Policy(wrong), "size")(7)
+
+
+AFTERWARDS = """
+import sys
+from minimx.policies import watching
+from minimx.policies.asking import Broken
+
+with watching.limited(30):
+    pass
+try:
+    with watching.limited(0.1):
+        while True:
+            sum(range(1000))
+except watching.Overrun:
+    print("stopped")
+sys.setprofile(lambda *_: None)
+sorted([3, 1, 2], key=lambda x: -x)
+sys.setprofile(None)
+print("profiled")
+"""
+
+
+def test_a_profiler_works_afterwards() -> None:
+    """CPython 3.11 would look for an exception that was taken back for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTERWARDS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == ["stopped", "profiled"]
