@@ -22,3 +22,4 @@ nb_merge_streams = True
 nb_mime_priority_overrides = [("html", "image/svg+xml", 5), ("html", "text/html", 6)]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+html_show_search_summary = False  # a page from a file may fetch no other

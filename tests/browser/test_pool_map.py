@@ -132,6 +132,7 @@ def test_pointing_tells_who_and_clicking_selects(page: Page, view: PoolMap) -> N
     tip = page.locator(".mx-tip")
     tip.wait_for()
     assert "in use" in tip.inner_text() and "zeros" in tip.inner_text()
+    page.wait_for_function("() => stage.sent.length")  # it asks a moment later
     page.mouse.click(box["x"] + 12, box["y"] + 30)
     page.wait_for_function("() => +document.querySelector('.mx-view').dataset.selected")
     asked, selected = page.evaluate("() => stage.sent.slice(0, 2)")

@@ -174,6 +174,7 @@ class KnobPanel {
         },
       },
     });
+    this.kept.note(); // all is drawn: what is set from now on is the reader's doing
   }
 
   group(name) {
