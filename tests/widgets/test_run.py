@@ -196,8 +196,9 @@ def test_a_frozen_view_carries_its_record_in_its_state(record: Record) -> None:
     header, buffers = view.frozen
     assert header["full"]
     assert not header["live"]
-    ids = np.frombuffer(buffers[0], "<u4")
-    assert ids.tolist() == [1, 2, 3, 4, 5]
+    name, code = next(iter(header["tables"].values()))[0]
+    assert name == "op"
+    assert np.frombuffer(buffers[0], f"<{code}").tolist() == [1, 2, 3, 4, 5]
     view.run.close()
 
 
