@@ -118,12 +118,15 @@ class Recorder(Protocol):
         Or BULK: `dst` was a part of `src`, several operations handed over as one.
         """
 
-    def memory(self, *row: Any, **named: Any) -> None:
+    def memory(
+        self, event: str, device: str, block_id: int, requested: int, rounded: int,
+        address: int, owner: Owner,
+    ) -> None:  # fmt: skip
         """A pool event.
 
-        row, named: event, one of `minimx.core.record.MEMORY_EVENTS`; device, its name;
-        block_id; requested and rounded, bytes that were asked for, and of the block;
-        address, its place on the device; owner, the `Owner` that it is for.
+        event: one of `minimx.core.record.MEMORY_EVENTS`. requested, rounded: bytes that
+        were asked for, and of the block. address: its place on the device. owner: what
+        it is for.
         """
 
     def knob(self, name: str, old: Any, new: Any, scope: str) -> None:
@@ -133,29 +136,37 @@ class Recorder(Protocol):
         as `Knob.scope`.
         """
 
-    def communication(self, *row: Any, **named: Any) -> None:
+    def communication(
+        self, t0: int, t1: int, key: str, src: str, dst: str, nbytes: int, phase: str
+    ) -> None:
         """Bytes went from one device or process to another.
 
-        row, named: t0 and t1, in nanoseconds of `clock`; key, of the parameter; src and
-        dst, texts such as "gpu(0)"; nbytes; phase, of the operation.
+        t0, t1: in nanoseconds of `clock`. src, dst: texts such as "gpu(0)". key: of the
+        parameter. phase: of the operation.
         """
 
     def metric(self, step: int, name: str, value: float) -> None:
         """A training metric was observed: step, counted from 0, its name and value."""
 
-    def tensor(self, *row: Any, **named: Any) -> None:
+    def tensor(
+        self, step: int, kind: str, layer: str, name: str, dtype: str, used: str,
+        scale: float, row: Any,
+    ) -> None:  # fmt: skip
         """An array's numbers were counted by exponent.
 
-        row, named: step, kind (one of `minimx.core.record.TENSOR_KINDS`), layer, name
-        and dtype of the array; used, the type in which the layer computes; scale, what
-        the loss was multiplied by; row, what `_exponents` found.
+        kind: one of `minimx.core.record.TENSOR_KINDS`. used: the type in which the
+        layer computes. scale: what the loss was multiplied by. row: what `_exponents`
+        found.
         """
 
-    def scaling(self, *row: Any, **named: Any) -> None:
+    def scaling(
+        self, step: int, scale: float, skipped: bool, tensor: str = "",
+        layer: str = "", many: int = 0,
+    ) -> None:  # fmt: skip
         """A step with a scaled loss was taken, or skipped: what overflowed, if any.
 
-        row, named: step; scale, the factor of the loss; skipped; tensor and layer, the
-        first that overflowed; many, how many did.
+        scale: the factor of the loss. tensor, layer: the first that overflowed; many:
+        how many did.
         """
 
 

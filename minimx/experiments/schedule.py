@@ -380,7 +380,7 @@ class _Replay:
                 pushed = self._ready[behind]
                 if pushed <= self._now:
                     lanes.append(self._line_up(behind))
-                else:  # in simulated time, nobody has pushed it yet
+                else:  # in simulated time, it is not pushed yet
                     heappush(self._agenda, (pushed, next(self._order), behind, -1))
         for serving in lanes:
             self._serve(serving)

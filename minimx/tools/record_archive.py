@@ -91,7 +91,7 @@ def load(path: Path) -> Contents:
 
 
 def load_with_more(path: Path) -> tuple[Contents, dict[str, Any]]:
-    """A record, and what was kept beside it: plain values, which nobody has checked.
+    """A record, and what was kept beside it: plain values, not checked yet.
 
     Raises `DataError`.
     """

@@ -86,7 +86,7 @@ DIE = (
     "import os, signal, time\n"
     "end = time.monotonic() + 30\n"
     "while not lab._last.path.exists() and time.monotonic() < end: time.sleep(0.1)\n"
-    "time.sleep(1)\n"
+    "lab._last.close()\n"
     "os.kill(os.getpid(), signal.SIGKILL)"
 )
 

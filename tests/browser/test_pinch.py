@@ -85,7 +85,7 @@ def test_timelines_are_zoomed_about_the_place_of_a_pinch(page: Page, kind: Any) 
     x, y = hand.box["x"] + BEGIN + 0.25 * wide, hand.box["y"] + 60
     whole, moment = page.evaluate(SPAN), under(page, 0.25)
 
-    # On a trackpad; nobody has clicked the view.
+    # On a trackpad; the view was not clicked before.
     hand.pinch(x, y, 5, -8)
     page.wait_for_function(NEARER, arg=0.7 * whole)
     nearer = page.evaluate(SPAN)

@@ -300,23 +300,6 @@ def test_a_scheduler_of_ones_own_decides_in_virtual_time() -> None:
     assert order == [3, 2, 1, 0]
 
 
-def test_a_scheduler_that_fails_later_is_replaced_and_all_operations_run() -> None:
-    mx.engine.register(NewestFirst)
-    entry = SCHEDULERS.entries["NewestFirst"]
-    done: list[int] = []
-    with knobs(**{ENGINE: "NewestFirst"}):
-        with pytest.warns(PolicyWarning, match="ValueError: I cannot decide"):
-            for number in range(20):
-                run = lambda number=number: done.append(number)  # noqa: E731
-                name = "fatal" if number == 11 else "fine"
-                engine.push(run, cpu(), (), [engine.Var()], name)
-            engine.wait_all()
-            entry.wait()
-        assert sorted(done) == list(range(20))
-        assert engine.engine_type() == "ThreadedEnginePerDevice"
-    assert trained()
-
-
 class LoopsLater:
     """Picks the first, and for an operation named "fatal" never comes to an end."""
 
@@ -326,15 +309,22 @@ class LoopsLater:
         return 0
 
 
-def test_a_scheduler_that_loops_later_is_stopped_and_all_operations_run(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (NewestFirst, "ValueError: I cannot decide"),
+        (LoopsLater, "no answer after 0.3 s"),
+    ],
+)
+def test_a_scheduler_that_fails_or_loops_later_is_replaced_and_all_operations_run(
+    policy: type, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "LIMIT", 0.3)
-    mx.engine.register(LoopsLater)
-    entry = SCHEDULERS.entries["LoopsLater"]
+    mx.engine.register(policy)
+    entry = SCHEDULERS.entries[policy.__name__]
     done: list[int] = []
-    with knobs(**{ENGINE: "LoopsLater"}):
-        with pytest.warns(PolicyWarning, match="no answer after 0.3 s"):
+    with knobs(**{ENGINE: policy.__name__}):
+        with pytest.warns(PolicyWarning, match=words):
             for number in range(20):
                 run = lambda number=number: done.append(number)  # noqa: E731
                 name = "fatal" if number == 11 else "fine"

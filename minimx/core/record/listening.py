@@ -128,15 +128,9 @@ class Listening:
         self._add_dependency((src, dst, kind))
 
     def memory(
-        self,
-        event: str,
-        device: str,
-        block_id: int,
-        requested: int,
-        rounded: int,
-        address: int,
-        owner: Owner,
-    ) -> None:
+        self, event: str, device: str, block_id: int, requested: int, rounded: int,
+        address: int, owner: Owner,
+    ) -> None:  # fmt: skip
         """A pool event, noted with the operation that this thread runs.
 
         event: one of `tables.MEMORY_EVENTS`. device: such as "gpu(0)". block_id: the
@@ -185,16 +179,9 @@ class Listening:
         self._rings["metrics"].add((self._now(), step, name, float(value)))
 
     def tensor(
-        self,
-        step: int,
-        kind: str,
-        layer: str,
-        name: str,
-        dtype: str,
-        used: str,
-        scale: float,
-        row: Any,
-    ) -> None:
+        self, step: int, kind: str, layer: str, name: str, dtype: str, used: str,
+        scale: float, row: Any,
+    ) -> None:  # fmt: skip
         """The numbers of an array were counted, by powers of two.
 
         step: of training. kind: one of `tables.TENSOR_KINDS`. layer, name, dtype: of
@@ -214,14 +201,9 @@ class Listening:
             add((look, number + POWERS[0], int(counts[number])))
 
     def scaling(
-        self,
-        step: int,
-        scale: float,
-        skipped: bool,
-        tensor: str = "",
-        layer: str = "",
-        many: int = 0,
-    ) -> None:
+        self, step: int, scale: float, skipped: bool, tensor: str = "",
+        layer: str = "", many: int = 0,
+    ) -> None:  # fmt: skip
         """A step with a scaled loss was taken, or skipped.
 
         scale: the factor of the loss. tensor, layer: the first gradient that

@@ -35,7 +35,7 @@ from tests.widgets.saving.test_states import recorded
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A run with two views that somebody has set, and one turned knob."""
+    """A run with two views whose settings were changed, and one turned knob."""
     record = recorded()
     record.knob("MXNET_CPU_WORKER_NTHREADS", "1", "3", "live")
     engine = EngineTimeline(record, colour="layer", marks=[1.0, 9.0])

@@ -29,7 +29,7 @@ from minimx_widgets.saving.run_file import SavedRun, open_run
 EVERY, SHARE = 10.0, 30.0
 #: The newest rows of each table that are kept.
 ROWS = 20_000
-#: Seconds after which a file that nobody wrote goes.
+#: Seconds after which a file that was not written again is removed.
 MONTH = 30 * 86_400.0
 _FOLDER = "last runs"
 

@@ -30,7 +30,7 @@ export class RunData {
   }
 
   /**
-   * A message of new rows. Views are told once of what changed. Subclasses take their tables from `tables`.
+   * A message of new rows. Views are notified once of what changed. Subclasses take their tables from `tables`.
    * @param {any} header
    * @param {Record<string, Record<string, any>>} tables
    */

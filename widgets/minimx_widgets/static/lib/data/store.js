@@ -31,7 +31,7 @@ class Store extends EventTarget {
     /** @type {{from: number, until: number}[]} what is to stay in sight for a while */
     this.held = [];
     this.clock = () => performance.now();
-    /** What it was before several changes that are told as one. @type {any} */
+    /** What it was before several changes that are announced as one. @type {any} */
     this.before = null;
   }
 

@@ -61,7 +61,7 @@ export class GradientTool {
 
 /**
  * Arrows from a forward operation to those of its gradient: they go below or above the boxes,
- * in dashes, so that they are told from what waited for what.
+ * in dashes, so that they are distinguished from what waited for what.
  * @param {CanvasRenderingContext2D} ctx @param {any} view
  */
 export function paintGradient(ctx, { data, row, rows, laneY, laneHeight, xOf, theme, width }) {

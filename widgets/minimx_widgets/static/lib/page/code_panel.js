@@ -2,7 +2,7 @@
 
 import { button, el } from "./dom.js";
 
-/** What one is told whose view shows nothing of which there is source. */
+/** The message where a view shows nothing of which there is source. */
 const NOTHING = "Select something first: click it, or use the arrow keys.";
 
 /** Asks the kernel for source, and shows what it sends until it is closed. */
