@@ -1,10 +1,11 @@
-"""How well replays predict: 20 runs, each replayed under other knobs and then measured.
+"""How well replays predict: runs that are replayed under other knobs, then measured.
 
     python -m tests.benchmarks.replays            # on a quiet machine
     python -m tests.benchmarks.replays --times=9  # each measured nine times
 
-Peaks have to be equal to the byte. A makespan on the wall clock varies from run to
-run: what is compared is the median of several, and their spread stands beside it.
+Peaks of the naive engine are equal to the byte; with threads they depend on when arrays
+are freed. A makespan on the wall clock varies from run to run: what is compared is the
+median of several, and their spread stands beside it.
 """
 
 from __future__ import annotations

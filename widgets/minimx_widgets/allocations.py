@@ -121,8 +121,6 @@ def allocation(record: Record, block: int) -> Allocation:
     uses = uses[uses["block"] == block]
     wrote, read = (uses["op"][uses["writes"] == side] for side in (True, False))
     asker = ops[ops["op"] == row["op"]][:1]
-    if not len(asker):  # memory that no operation of the record took
-        asker = ops[:0]
     return Allocation(
         block=block,
         event=texts[row["event"]],

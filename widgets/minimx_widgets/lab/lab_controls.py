@@ -132,7 +132,7 @@ class LabControls(StateOf, ShowsSource, anywidget.AnyWidget):
                 if done := self._command(str(message["command"])):
                     self.say(done)
             except (MXNetError, ValueError) as refused:
-                self.say(str(refused), ok=False)
+                self.say(self.refused(refused), ok=False)
         elif message["kind"] == "set":
             self._set(str(message["name"]), str(message["value"]))
 
