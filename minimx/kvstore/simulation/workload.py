@@ -134,19 +134,22 @@ class _Row(NamedTuple):
 def _rows(record: Any) -> list[_Row]:
     """The operations of the busiest device, in the order in which they started.
 
-    Joined operations are left out where their parts have rows.
+    Updates do not count: a store may run them on a device that trains nothing. Joined
+    operations are left out where their parts have rows.
     """
     ops = record.ops()
     ops = ops[~np.isin(ops["op"], ops["inside"])]
     ops = ops[np.argsort(ops["t_start"], kind="stable")]
     busy: Counter[int] = Counter()
-    for device, start, end in zip(
+    for device, phase, start, end in zip(
         ops["device"].tolist(),
+        record.texts(ops["phase"]),
         ops["t_start"].tolist(),
         ops["t_end"].tolist(),
         strict=True,
     ):
-        busy[device] += end - start
+        if phase in ("forward", "backward"):
+            busy[device] += end - start
     if busy:
         ops = ops[ops["device"] == busy.most_common(1)[0][0]]
     return [

@@ -57,6 +57,15 @@ def test_a_recorded_step_becomes_a_table(hybrid: bool) -> None:
     assert known.dispatch == pytest.approx(0.5)
 
 
+def test_updates_do_not_make_a_device_the_busiest_one() -> None:
+    record, net = recorded(hybrid=False)
+    before = Workload.from_record(record, net)
+    t = int(record.ops()["t_end"].max())
+    record.op(10_000, "sgd_update", "", "update", "cpu(9)", "cpu(9)/0", t, t, t,
+              t + 10**10, 0, 0, False)  # fmt: skip
+    assert Workload.from_record(record, net).layers == before.layers
+
+
 def test_a_record_without_a_backward_pass_is_an_error() -> None:
     _, net = recorded(hybrid=False)
     with Record() as record:

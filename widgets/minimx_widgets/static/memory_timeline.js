@@ -528,7 +528,8 @@ class MemoryView {
     if (blocks) {
       // What is too low to be seen alone is seen together.
       paintBand(ctx, { low: null, high: tops[tops.length - 1], y, fill: theme.edge });
-      this.painted = paintBlocks(ctx, { runs: this.runs, y, theme, names: this.data.strings });
+      const painted = paintBlocks(ctx, { runs: this.runs, y, theme, names: this.data.strings });
+      this.frame.root.dataset.blocks = String(painted);
     } else
       layers.forEach((category, k) => {
         paintBand(ctx, {
@@ -701,7 +702,7 @@ class MemoryView {
       measure: this.measure,
       show: this.shown,
       block: this.chosen?.block ?? "",
-      blocks: this.shown === "blocks" ? this.painted ?? 0 : "",
+      blocks: "", // until they are painted
       axis: this.axis.mode,
       reserved: series.live.reserved,
       peak: series.peak[this.measure].bytes,

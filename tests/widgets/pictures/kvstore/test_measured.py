@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minimx.core.record import Record
-from minimx_widgets.pictures.kvstore.measured import measured, window
+from minimx_widgets.pictures.kvstore.measured import LastStep, measured, window
 from minimx_widgets.pictures.kvstore.scene import KINDS, Scene
 
 STEP = 1000
@@ -131,3 +131,24 @@ def test_ranks_lie_on_the_bus_that_joins_them() -> None:
     assert [bus.name for bus in scene.layout.buses] == ["2 ranks"]
     assert [row.label for row in scene.rows] == ["rank 0", "rank 1"]
     assert {KINDS[k] for k in scene.bars.kind.tolist()} == {"backward", "reduce"}
+
+
+def test_the_last_step_is_that_of_the_device_which_is_counted() -> None:
+    # gpu(1) starts each backward pass just before gpu(0), and is busier in the rest.
+    record = Record()
+    t = record.conditions.t_start
+    number = 0
+    for step in range(3):
+        for name, phase, device, start, end in (
+            ("dot", "backward", "gpu(1)", 0, 90),
+            ("dot", "backward", "gpu(0)", 10, 90),
+            ("sgd_update", "update", "gpu(1)", 100, 900),
+            ("dot", "forward", "gpu(0)", 910, 990),
+        ):
+            number += 1
+            at = t + STEP * step
+            record.op(number, name, "net", phase, device, f"{device}/0", at, at,
+                      at + start, at + end, 0, 0, False)  # fmt: skip
+    last = LastStep(record)
+    assert last.texts(last.ops()["phase"]) == ["backward", "forward"]
+    assert set(last.texts(last.ops()["device"])) == {"gpu(0)"}

@@ -55,6 +55,8 @@ from minimx_widgets.pictures.kvstore.scene import (
 
 #: Operations that add up what came together.
 SUMS = ("KVStoreReduce", "add_n", "ElementWiseSum", "_sum")
+#: The phases in which a device computes a step.
+PASSES = ("forward", "backward")
 _PHASES = {"forward": FORWARD, "backward": BACKWARD, "update": UPDATE}
 _RANKS = re.compile(r"\d+ ranks")
 #: A rank's CPU, from whose memory MPI sends: its communication is that of the rank.
@@ -114,13 +116,12 @@ def window(record: Record) -> tuple[int, int]:
         if not len(comm):
             return 0, 1
         return int(comm["t0"].min()), int(comm["t1"].max())
-    phases = np.array(record.texts(ops["phase"]), object)
-    ours = np.isin(phases, ("forward", "backward"))
     whole = int(ops["t_start"].min()), int(ops["t_end"].max())
-    if not ours.any():
+    busiest = _busiest(record, ops)
+    if busiest is None:
         return whole
-    devices, counts = np.unique(ops["device"][ours], return_counts=True)
-    ours &= ops["device"] == devices[counts.argmax()]
+    phases = np.array(record.texts(ops["phase"]), object)
+    ours = np.isin(phases, PASSES) & (ops["device"] == busiest)
     order = np.argsort(ops["t_start"][ours], kind="stable")
     times, back = ops["t_start"][ours][order], phases[ours][order] == "backward"
     begins = times[np.flatnonzero(back & ~np.append(False, back[:-1]))]
@@ -129,18 +130,38 @@ def window(record: Record) -> tuple[int, int]:
     return (int(begins[0]), whole[1]) if len(begins) else whole
 
 
+def _busiest(record: Record, ops: Array) -> int | None:
+    """The device with most operations of forward and backward passes, as a string id.
+
+    None where no pass was recorded.
+    """
+    passes = np.isin(np.array(record.texts(ops["phase"]), object), PASSES)
+    if not passes.any():
+        return None
+    devices, counts = np.unique(ops["device"][passes], return_counts=True)
+    return int(devices[counts.argmax()])
+
+
 class LastStep:
-    """A record of its last whole step, for `Workload.from_record`."""
+    """A record of its last whole step, for `Workload.from_record`.
+
+    Of several devices, it holds the one whose steps are counted: another's backward
+    pass may begin just before the step does.
+    """
 
     def __init__(self, record: Record) -> None:
         self._record = record
         self.texts = record.texts
 
     def ops(self) -> Array:
-        """The operations that started in the step."""
+        """The operations of one device that started in the step."""
         start, end = window(self._record)
         ops = self._record.ops()
-        found: Array = ops[(ops["t_start"] >= start) & (ops["t_start"] < end)]
+        inside = (ops["t_start"] >= start) & (ops["t_start"] < end)
+        busiest = _busiest(self._record, ops)
+        if busiest is not None:
+            inside &= ops["device"] == busiest
+        found: Array = ops[inside]
         return found
 
 

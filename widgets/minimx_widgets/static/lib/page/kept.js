@@ -3,6 +3,9 @@
 
 const WAIT = 300; // milliseconds in which several changes become one message
 
+/** The pictures of each model. @type {WeakMap<object, Set<Kept>>} */
+const pictures = new WeakMap();
+
 /** The traits in which a picture keeps what is set on it. */
 export class Kept {
   /**
@@ -23,7 +26,13 @@ export class Kept {
       model.on(`change:${name}`, changed);
       signal.addEventListener("abort", () => model.off(`change:${name}`, changed), { once: true });
     }
-    signal.addEventListener("abort", () => clearTimeout(this.saving), { once: true });
+    const all = pictures.get(model) ?? new Set();
+    pictures.set(model, all.add(this));
+    const end = () => {
+      clearTimeout(this.saving);
+      all.delete(this);
+    };
+    signal.addEventListener("abort", end, { once: true });
   }
 
   /** Something was drawn: the first time, bring back what the traits say; later, keep what
@@ -76,6 +85,8 @@ function written(value) {
 
 /** What is set in a view, as one short string. @param {any} model */
 export function stateString(model) {
+  // What was set a moment ago may not be drawn yet.
+  for (const one of pictures.get(model) ?? []) if (one.ready) one.note();
   const { view, version, usual, more } = model.get("keeps");
   const parts = Object.entries(usual)
     .map(([name, value]) => [name, model.get(name), value])
