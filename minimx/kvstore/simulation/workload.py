@@ -7,7 +7,6 @@ and in the backward pass until its gradient is ready.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -140,18 +139,10 @@ def _rows(record: Any) -> list[_Row]:
     ops = record.ops()
     ops = ops[~np.isin(ops["op"], ops["inside"])]
     ops = ops[np.argsort(ops["t_start"], kind="stable")]
-    busy: Counter[int] = Counter()
-    for device, phase, start, end in zip(
-        ops["device"].tolist(),
-        record.texts(ops["phase"]),
-        ops["t_start"].tolist(),
-        ops["t_end"].tolist(),
-        strict=True,
-    ):
-        if phase in ("forward", "backward"):
-            busy[device] += end - start
-    if busy:
-        ops = ops[ops["device"] == busy.most_common(1)[0][0]]
+    took = ops["t_end"] - ops["t_start"]
+    took[~np.isin(record.texts(ops["phase"]), ("forward", "backward"))] = 0
+    if len(ops):
+        ops = ops[ops["device"] == np.bincount(ops["device"], took).argmax()]
     return [
         _Row(start, phase, layer, (end - start) * 1e-9)
         for start, end, phase, layer in zip(
