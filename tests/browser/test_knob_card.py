@@ -61,3 +61,16 @@ def test_a_planned_knob_has_no_example(page: Page) -> None:
         "() => document.querySelector('.mx-knob-card').dataset.knob.endsWith('MADE_UP')"
     )
     assert page.locator(".mx-trial-code").count() == 0
+
+
+def test_what_a_kernel_repeats_late_takes_back_no_typed_letter(page: Page) -> None:
+    search = page.locator(".mx-search")
+    search.focus()
+    page.keyboard.type("po")
+    page.evaluate("() => stage.change({ search: 'p' })")  # sent before, heard of now
+    page.keyboard.type("ol")
+    assert search.input_value() == "pool"
+    page.wait_for_function("() => stage.saved === 1")
+    assert page.evaluate("() => stage.traits.search") == "pool"
+    page.evaluate("() => stage.change({ search: 'mirror' })")  # set by a program
+    assert search.input_value() == "mirror"

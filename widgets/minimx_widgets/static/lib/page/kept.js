@@ -18,11 +18,19 @@ export class Kept {
     this.parts = parts;
     /** How each part was when trait and picture last agreed. @type {Record<string, string>} */
     this.agreed = {};
+    /** What was changed here and is not sent yet. @type {Set<string>} */
+    this.unsent = new Set();
     this.ready = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.saving = undefined;
     for (const name of Object.keys(parts)) {
-      const changed = () => this.ready && this.show(name);
+      const changed = () => {
+        if (!this.ready) return;
+        // The kernel repeats what it was sent. What was set since then counts.
+        if (!this.unsent.has(name)) return this.show(name);
+        const ours = parts[name].get();
+        if (JSON.stringify(model.get(name)) !== JSON.stringify(ours)) model.set(name, ours);
+      };
       model.on(`change:${name}`, changed);
       signal.addEventListener("abort", () => model.off(`change:${name}`, changed), { once: true });
     }
@@ -49,9 +57,11 @@ export class Kept {
       if (text === this.agreed[name]) continue;
       this.agreed[name] = text;
       if (text === JSON.stringify(this.model.get(name))) continue;
+      this.unsent.add(name);
       this.model.set(name, value);
       this.saving ??= setTimeout(() => {
         this.saving = undefined;
+        this.unsent.clear();
         this.model.save_changes();
       }, WAIT);
     }
