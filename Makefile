@@ -160,6 +160,8 @@ pages: $(STAMPS)/test
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md
 	$(BIN)/python -m tests.ways
+	$(BIN)/python -m tests.notebooks.places > book/where.md.new
+	mv book/where.md.new book/where.md
 	$(BIN)/python -m minimx_widgets.gallery book
 
 clean:

@@ -199,12 +199,14 @@ def _index() -> str:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     opening = readme.partition("\n## ")[0]
     course = sorted(path.stem for path in (ROOT / "notebooks").glob(COURSE))
-    beside = ["same-as-pytorch", "choosing-a-convolution"]
+    beside = ["every-other-knob", "choosing-a-convolution", "same-as-pytorch"]
     ways = sorted(path.stem for path in (ROOT / "book" / "ways").glob("*.md"))
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
         "The laboratory": ["book/views", "book/replay"],
-        "Reference": [f"book/{n}" for n in ("knobs", "operators", "glossary", "third")],
+        "Reference": [
+            f"book/{n}" for n in ("knobs", "where", "operators", "glossary", "third")
+        ],
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),
             "book/contributing",

@@ -43,7 +43,11 @@ def short(path: Path) -> str:
     """What stands before the slash in the names of a notebook's cards."""
     if path.stem[:2].isdigit():
         return path.stem[:2]
-    return {"choosing-a-convolution": "conv", "same-as-pytorch": "same"}[path.stem]
+    return {
+        "choosing-a-convolution": "conv",
+        "every-other-knob": "every",
+        "same-as-pytorch": "same",
+    }[path.stem]
 
 
 def sources(path: Path) -> list[tuple[int, str]]:
