@@ -15,6 +15,7 @@ import importlib.util
 import io
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -139,23 +140,35 @@ def _run(name: str, example: Example | None) -> dict[str, str]:
 
 def _rich(card: _Card) -> str:
     knob = card.knob
+    first, _, more = knob.meaning.partition(". ")
     rows = "".join(
-        "<tr><th style='text-align:left'>"
-        f"<code>{html.escape(value) or '(empty)'}</code></th>"
-        "<td style='text-align:left'><pre style='margin:0'>"
-        f"{html.escape(text)}</pre></td></tr>"
+        f"<tr><th style='text-align:left'><code>{html.escape(value) or '(empty)'}"
+        f"</code></th><td style='text-align:left'>{_lines(text)}</td></tr>"
         for value, text in card.shown.items()
     )
-    lines = html.escape(card.example.typed().rstrip()) if card.example else ""
+    documents = ", ".join(knob.sources)
     return (
-        f"<h4><code>{html.escape(card.title())}</code> · default "
-        f"<code>{html.escape(str(knob.default_text))}</code></h4>"
-        f"<p style='max-width:50em'>{html.escape(knob.meaning)}</p>"
-        f"<p><small>{html.escape(', '.join(knob.sources))}</small></p>"
-        + (f"<pre>{lines}</pre>" if lines else "")
+        f"<h4 style='margin:1.2em 0 0.3em'><code>{html.escape(card.title())}</code> · "
+        f"default <code>{html.escape(str(knob.default_text))}</code></h4>"
+        + _text(first.rstrip(".") + ".")
+        + "<details><summary>more, and where it is documented</summary>"
+        f"{_text(more)}<small>{html.escape(documents)}</small></details>"
+        + (_lines(card.example.typed().rstrip()) if card.example else "")
         + (f"<p><i>{html.escape(card.remark)}</i></p>" if card.remark else "")
-        + (f"<table>{rows}</table>" if rows else "")
+        + (f"<table style='margin-left:0'>{rows}</table>" if rows else "")
     )
+
+
+def _text(words: str) -> str:
+    """A paragraph of plain words, with `code` in them."""
+    body = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words))
+    return f"<p style='max-width:50em;margin:0.2em 0'>{body}</p>"
+
+
+def _lines(text: str) -> str:
+    """Lines as they are typed or printed."""
+    font = "font-family:var(--jp-code-font-family, monospace)"
+    return f"<pre style='margin:0.3em 0;{font}'>{html.escape(text)}</pre>"
 
 
 # -- what the notebook asks ------------------------------------------------------------
