@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,8 @@ def measured(record: Record) -> Scene:
             links[op.link] += op.nbytes
             busy.setdefault(op.link, []).append((op.start, op.end))
     layout = _layout([*places, *_ends(links)], links, busy)
-    return _scene(ops, places, layout, links, busy)
+    begins = start - record.conditions.t_start
+    return replace(_scene(ops, places, layout, links, busy), begins=begins)
 
 
 def window(record: Record) -> tuple[int, int]:
@@ -334,7 +335,7 @@ def _scene(
     bars = Bars.of(
         [
             (number[op.place], op.kind, position[op.key or op.layer], op.start, op.end,
-             routes.get(op.link, -1), op.nbytes)
+             routes.get(op.link, -1), op.nbytes, op.number)
             for op in ops
         ]
     )  # fmt: skip
