@@ -395,7 +395,7 @@ class ABCompare(HasState, Pictured):
         elif message.get("kind") == "show":
             self.board.show = str(message["show"])
         else:
-            self.board.tell(answered(message, lambda: self._do(message)))
+            self.board.tell(answered(message, lambda: self._do(message), str))
 
     def _do(self, message: Message) -> str:
         kind = message.get("kind")
