@@ -344,6 +344,8 @@ class KVStoreView {
     this.updateChoices();
     this.topology.show(this.step);
     this.lanes.show(this.step);
+    this.upper.hidden = !facts.places.length;
+    this.below.hidden = !facts.rows.length;
     this.lesson.hidden = !facts.lesson;
     this.lesson.textContent = facts.lesson + (facts.faults.length ? REPAIR : "");
     for (const part of [this.played, this.said.key]) part.hidden = Boolean(facts.lesson);

@@ -66,6 +66,10 @@ NOTHING = (
     "gluon.Trainer(..., kvstore='device') and ctx=[mx.gpu(0), mx.gpu(1)], or a program "
     "under `minimx launch`."
 )
+ELSEWHERE = (
+    "The last whole step of this record holds no communication, and other parts of it "
+    "do. DeviceView(record) shows all of them."
+)
 
 
 @dataclass
@@ -89,8 +93,9 @@ def measured(record: Record) -> Scene:
     ops = _operations(record, start, end)
     if not any(op.kind in (PUSH, REDUCE, PULL) for op in ops):
         nothing = Layout((), (), ())
+        lesson = ELSEWHERE if len(record.comm()) else NOTHING
         return Scene(MEASURED, "no communication", nothing, (), (), Bars.of([]),
-                     (), (), (), 1.0, None, NOTHING)  # fmt: skip
+                     (), (), (), 1.0, None, lesson)  # fmt: skip
     if any("host" in op.link.split(ARROW) for op in ops):
         for op in ops:  # what the CPU does, the host does
             op.place = "host" if op.place.startswith("cpu") else op.place

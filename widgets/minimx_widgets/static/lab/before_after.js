@@ -82,6 +82,7 @@ class BeforeAfter {
           .filter(Boolean)
           .join(" · ")
       : state.empty;
+    for (const part of [this.what, this.where]) part.title = part.textContent;
     this.undo.hidden = !state.number;
     this.strip.hidden = !state.rows.length;
     this.strip.replaceChildren(...state.rows.map(figure));

@@ -62,6 +62,10 @@ export class CodePanel {
 
   /** Show what the kernel has on the last refusal, else on what is selected. */
   open() {
+    if (!this.frame.live) {
+      this.show({ name: "nothing", error: this.frame.unasked("Source") });
+      return;
+    }
     if (this.refused) {
       if (!this.refusals) this.answered(true);
       this.ask({ error: true });
