@@ -14,7 +14,11 @@ window.stand = async ({ esm, css, traits, buffers }) => {
   const call = (/** @type {string} */ wanted, ...values) => {
     for (const [name, told] of [...listeners]) if (name === wanted) told(...values);
   };
+  // The kernel as JupyterLab tells of it: signals, of which a view listens to some.
+  const status = signal();
+  const kernel = { statusChanged: status, connectionStatusChanged: signal(), disposed: signal() };
   const model = {
+    widget_manager: { kernel },
     get: (name) => traits[name],
     on: (name, call) => listeners.push([name, call]),
     off: (name, told) => {
@@ -50,6 +54,7 @@ window.stand = async ({ esm, css, traits, buffers }) => {
       return performance.now() - began;
     },
     host,
+    kernel: (/** @type {string} */ state) => status.emit(state),
     listening: () => listeners.length,
     close: () => {
       clean();
@@ -57,6 +62,19 @@ window.stand = async ({ esm, css, traits, buffers }) => {
     },
   });
 };
+
+/** What listeners connect to, and `emit` calls. */
+function signal() {
+  /** @type {Set<(sender: any, value: any) => void>} */
+  const listeners = new Set();
+  return {
+    connect: (listen) => listeners.add(listen),
+    disconnect: (listen) => listeners.delete(listen),
+    emit: (value) => {
+      for (const listen of [...listeners]) listen(null, value);
+    },
+  };
+}
 
 /** @param {string} text base64 */
 function viewOf(text) {

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from minimx_widgets import BeforeAfter, FiveSwitches
+from minimx_widgets.lab.before_after import put_back
 from minimx_widgets.lab.turns import Turns
 from minimx_widgets.training.meter import Facts
 from tests.browser.pages import STAND_IN, data, empty_page, shoot, stand
@@ -169,6 +170,50 @@ def test_a_refused_value_is_told_at_its_switch_until_it_is_settled(
     page.locator("[data-control=engine] [data-value=ThreadedEngine]").click()
     answer(page, "engine", ok=True, text="applied in 1 ms")
     assert line.inner_text() == "Who runs the operations."
+
+
+SOURCE = ".mx-code-panel"
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_a_refusal_opens_the_lines_that_refuse_it(
+    page: Page, turns: Turns, light: bool
+) -> None:
+    def go_back(number: int) -> None:
+        put_back(turns.get(number))
+
+    asked: dict[str, tuple[FiveSwitches | BeforeAfter, dict[str, Any]]] = {
+        "five": (
+            FiveSwitches(lambda name, text: None),
+            {"kind": "set", "name": "engine", "text": "NoEngine"},
+        ),
+        "turns": (BeforeAfter(turns, go_back=go_back), {"kind": "back", "number": 3}),
+    }
+    for name, (view, message) in asked.items():
+        stand(page, view, light)
+        told: list[dict[str, Any]] = []
+        view.send = told.append
+        view._answer(message)
+        button = page.get_by_role("button", name="Source of the refusal")
+        assert button.count() == 0
+        page.evaluate("message => stage.tell(message)", told[-1])
+        button.click()
+        assert sent(page)[-1] == {"kind": "source", "error": True}
+        view._answer(sent(page)[-1])
+        page.evaluate("message => stage.tell(message)", told[-1])
+        assert "raise " in page.locator(f"{SOURCE} mark").first.inner_text()
+        shoot(page, f"refusal-{name}-{'light' if light else 'dark'}")
+        page.keyboard.press("Escape")
+        assert page.locator(SOURCE).is_hidden()
+        assert page.evaluate("() => document.activeElement.dataset.view") == name
+        page.keyboard.press("o")  # as long as the refusal is shown
+        assert sent(page)[-1] == {"kind": "source", "error": True}
+        page.evaluate("message => stage.tell(message)", {**told[0], "ok": True})
+        assert button.count() == 0, "what was refused is settled"
+        page.keyboard.press("o")
+        assert "Nothing was refused" in page.locator(SOURCE).inner_text()
+        page.evaluate("() => stage.close()")
+        view.close()
 
 
 def test_the_hint_goes_for_good_once_it_was_read(

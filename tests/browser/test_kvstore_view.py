@@ -44,7 +44,12 @@ with mx.knobs(MINIMX_SIM_GPUS=2):
             mx.nd.waitall()
     view.show(record)
     del net, trainer, parts, losses
-print("shown")
+from minimx_widgets import EngineTimeline
+EngineTimeline(record)
+"""
+SELECTED = """
+names = {int(one["op"]): record.strings[int(one["name"])] for one in record.ops()}
+print(names.get(view._run.selected), view.state_string)
 """
 # Where the middle of a link is on the page; half-way, so that a click hits it.
 MIDDLE = """name => {
@@ -76,7 +81,8 @@ OVERFLOW = """() => {
 def test_a_store_is_tried_by_mouse_and_keyboard(
     notebook: Notebook, jupyterlab: JupyterLab
 ) -> None:
-    cells = (MAKE, RECORD, "print(view.trial.store, view.trial.faults)")
+    said = "print(view.trial.store, view.trial.faults)"
+    cells = (MAKE, RECORD, said, SELECTED, "view.select(0)")
     notebook.open(jupyterlab.notebook("kvstore.ipynb", *cells))
     notebook.run(0)
     page = notebook.page
@@ -150,7 +156,7 @@ def test_a_store_is_tried_by_mouse_and_keyboard(
     notebook.run(1)
     until(notebook, "view.dataset.source === 'measured'")
     assert {"gpu(0)", "gpu(1)", "host"} <= {*data(notebook, "rows").split("|")}
-    notebook.shoot("kvstore_measured")
+    marks_operations(notebook)
     page.get_by_role("radio", name="modelled").click()
     until(notebook, "view.dataset.source === 'modelled'")
 
@@ -163,6 +169,54 @@ def test_a_store_is_tried_by_mouse_and_keyboard(
     assert page.locator(".mx-kv-choices").evaluate("node => node.inert")
     assert "kernel is gone" in page.locator(".mx-note").first.inner_text()
     assert notebook.complaints == []
+
+
+def marks_operations(notebook: Notebook) -> None:
+    """A bar of the measured step and an operation of the timeline are one selection."""
+    page, timeline = notebook.page, '.mx-view[data-view="engine"]'
+    engine = f"document.querySelector('{timeline}')"
+    notebook.until(f"() => {engine}?.dataset.operations > 0")
+    rows = page.locator(".mx-kv-rows")
+    rows.scroll_into_view_if_needed()
+    box = rows.bounding_box()
+    assert box is not None
+    for x in range(int(box["x"]) + 120, int(box["x"] + box["width"]) - 14):
+        page.mouse.move(x, box["y"] + 18)  # the pushes of the first device
+        if data(notebook, "bar") not in ("", "-1"):
+            break
+    tip = page.locator(f"{VIEW} .mx-tip").inner_text()
+    assert "mark its operation in all views" in tip
+    page.mouse.down()
+    page.mouse.up()
+    assert data(notebook, "marked").startswith("push of key")
+    op = data(notebook, "selected")
+    notebook.until(f"op => {engine}.dataset.selected === op", op)
+    said = notebook.run(3)
+    assert said.startswith("CopyGPU2CPU KVStoreView:1?") and f"&op={op}" in said, said
+    for dark in (False, True):
+        notebook.dark(dark)
+        page.mouse.move(2, 2)
+        page.locator(VIEW).scroll_into_view_if_needed()
+        notebook.shoot(f"kvstore_measured_{'dark' if dark else 'light'}")
+
+    # The next bar by keyboard, then an operation that the timeline and a cell select.
+    page.locator(VIEW).focus()
+    page.keyboard.press("Escape")
+    assert data(notebook, "marked") == "" and data(notebook, "selected") == "0"
+    page.keyboard.press("Home")
+    page.keyboard.press(".")
+    page.keyboard.press(".")
+    pointed = data(notebook, "pointed")
+    assert pointed in page.locator(".mx-kv-key").inner_text()
+    page.keyboard.press("Enter")
+    assert data(notebook, "marked") == pointed != ""
+    page.locator(timeline).focus()
+    page.keyboard.press("ArrowRight")
+    other = notebook.data("engine", "selected")
+    assert other not in ("0", op)
+    until(notebook, f"view.dataset.selected === '{other}'")
+    notebook.run(4)
+    until(notebook, "view.dataset.selected === '0' && view.dataset.marked === ''")
 
 
 def stand(page: Page, view: KVStoreView) -> None:

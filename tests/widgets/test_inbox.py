@@ -92,12 +92,19 @@ def test_an_answer_tells_what_was_done_or_why_not() -> None:
         return "A applied"
 
     message = {**change("A", "1"), "id": 7}
-    done = answered(message, warn)
+    done = answered(message, warn, str)
     assert (done["ok"], done["id"], done["name"]) == (True, 7, "A")
     assert done["text"].startswith("A applied in ")
     assert done["text"].endswith(" ms. Mind the step.")
-    assert answered(message, refuse)["text"] == "Lab: too many"
-    broken = answered(message, fail)
+    assert answered(message, refuse, str)["text"] == "Lab: too many"
+    kept: list[BaseException] = []
+
+    def words(error: BaseException) -> str:
+        kept.append(error)
+        return str(error)
+
+    broken = answered(message, fail, words)
+    assert [type(error) for error in kept] == [ZeroDivisionError]
     assert (broken["ok"], broken["text"]) == (
         False,
         "ZeroDivisionError: engine trouble",

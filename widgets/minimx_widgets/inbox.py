@@ -88,11 +88,12 @@ def latest(waiting: list[Message | None]) -> list[Message | None]:
 def answered(
     message: Message,
     do: Callable[[], str],
-    words: Callable[[BaseException], str] = str,
+    words: Callable[[BaseException], str],
 ) -> Message:
     """Do what a message asks; returns the answer for the page: done, or why not.
 
-    do: returns in words what it did. words: what is said of a refusal. Any error is
+    do: returns in words what it did. words: what is said of a refusal, such as
+    `ShowsSource.refused`, which keeps the lines that refused. Any error is
     shown, as it may come from any part that watches a knob; so are warnings.
     """
     answer = {"kind": "answer", "id": message.get("id", 0)}
@@ -105,7 +106,7 @@ def answered(
     except MXNetError as refused:
         return {**answer, "ok": False, "text": words(refused)}
     except Exception as broken:
-        text = f"{type(broken).__name__}: {broken}"
+        text = f"{type(broken).__name__}: {words(broken)}"
         return {**answer, "ok": False, "text": text}
     took = 1e3 * (time.perf_counter() - began)
     notes = "".join(f" {warning.message}" for warning in caught)

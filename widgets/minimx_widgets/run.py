@@ -24,6 +24,7 @@ from minimx_widgets.training.ledger import Ledger
 
 if TYPE_CHECKING:
     from minimx_widgets.base import View
+    from minimx_widgets.marking import Marking
 
 TICK = 1 / 15
 IDLE_TICK = 0.25
@@ -54,6 +55,8 @@ class Run:
         #: What a training session says about itself; shown by the training monitor.
         self.status: dict[str, Any] = {}
         self.views: list[View] = []
+        #: What marks operations too, and is fed no rows.
+        self.marking: list[Marking] = []
         #: Called with every operation that is marked, or 0.
         self.heard: list[Callable[[int], None]] = []
         self.feed = Feed(self)
@@ -77,12 +80,18 @@ class Run:
         self.selected = 0
         for view in list(self.views):
             view.chosen()
+        for one in list(self.marking):
+            one.chosen()
+            one.tell(self.selection())
         self.feed.post(self.feed.restart)
 
-    def select(self, op: int, *, sender: View | None = None) -> None:
-        """Mark an operation in all views; 0 marks none."""
+    def select(self, op: int, *, sender: View | Marking | None = None) -> None:
+        """Mark an operation in all views; 0 marks none.
+
+        sender: a view whose page has marked it in all views there already.
+        """
         self.selected = int(op)
-        for view in list(self.views):
+        for view in [*self.views, *self.marking]:
             view.chosen()
             if sender is None:
                 view.tell(self.selection())

@@ -15,7 +15,9 @@ from minimx.core.errors import ArgumentError
 from minimx.core.record import Record
 from minimx.gluon import nn
 from minimx_widgets import (
+    BeforeAfter,
     FailureLab,
+    FiveSwitches,
     KVStoreView,
     MemoryPlan,
     MirrorExplorer,
@@ -24,10 +26,12 @@ from minimx_widgets import (
 )
 from minimx_widgets.code.asking import ShowsSource
 from minimx_widgets.code.decisions import KINDS
+from minimx_widgets.lab.turns import Turns
 from minimx_widgets.levels.pool_level import PoolLevel
 from minimx_widgets.levels.push_level import PushLevel
 from minimx_widgets.pictures.kvstore.trial import STORES
 from minimx_widgets.scheduler.program import Program, op
+from minimx_widgets.training.meter import Facts
 
 WIDGETS = Path(minimx_widgets.__file__).parent
 #: Words of an error that a page shows as they are: nothing there can ask for more.
@@ -128,6 +132,33 @@ def test_a_choice_that_breaks_a_rule_of_a_level_has_that_rule() -> None:
             assert places[0].startswith("widgets/minimx_widgets/levels/")
         view._hear(view, {"kind": "choose", "key": "no such choice"}, None)
         assert "levels" in files(found(view, error=True))[0]
+
+
+def test_what_the_switches_and_the_history_refuse_has_source() -> None:
+    turns = Turns()
+    turns.stepped(1, Facts(peak=1.0))
+    turns.turned("dtype", "float32", "float16", "setting")
+    for view, message, file in (
+        (
+            FiveSwitches(lambda name, text: None, turns=turns),
+            {"kind": "story", "name": "no such story"},
+            "widgets/minimx_widgets/lab/five.py",
+        ),
+        (
+            BeforeAfter(turns),
+            {"kind": "back", "number": 1},
+            "widgets/minimx_widgets/lab/before_after.py",
+        ),
+    ):
+        told: list[dict[str, Any]] = []
+        view.send = told.append
+        view._answer({"kind": "source", "error": True})
+        assert "nothing was refused" in told[-1]["error"]
+        view._answer(message)
+        assert told[-1]["ok"] is False
+        view._answer({"kind": "source", "error": True})
+        assert files(told[-1])[0] == file
+        view.close()
 
 
 @pytest.mark.parametrize("store", STORES)

@@ -12,7 +12,7 @@ import {
   trimmed,
 } from "../../../widgets/minimx_widgets/static/lib/kvstore/kvstore_data.js";
 
-const TYPES = { u1: Uint8Array, u2: Uint16Array, i4: Int32Array, f8: Float64Array };
+const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
 const LAYOUT = [
   ["row", "u2"],
   ["kind", "u1"],
@@ -21,6 +21,7 @@ const LAYOUT = [
   ["end", "f8"],
   ["route", "i4"],
   ["nbytes", "f8"],
+  ["op", "u4"],
 ];
 
 /** A step of bars in the order of `LAYOUT`. */
@@ -33,10 +34,10 @@ function step(rows, facts = {}) {
 }
 
 const ROWS = [
-  [0, 0, 0, 0, 10, -1, 0],
-  [0, 3, 0, 10, 30, 0, 64],
-  [1, 3, 1, 12, 14, 1, 32],
-  [0, 5, 0, 40, 50, 1, 64],
+  [0, 0, 0, 0, 10, -1, 0, 7],
+  [0, 3, 0, 10, 30, 0, 64, 8],
+  [1, 3, 1, 12, 14, 1, 32, 0],
+  [0, 5, 0, 40, 50, 1, 64, 9],
 ];
 
 test("copies are under way from their start to before their end", () => {
@@ -65,6 +66,14 @@ test("a key knows its links, bytes and times", () => {
   const [name, words] = one.words(0);
   assert.equal(name, "dense0");
   assert.match(words, /^priority 3 · 64 B · 2 copies, 128 B in all · backward 0 ns – 10 ns/);
+});
+
+test("bars are walked through, of one key or of all, and found by their operation", () => {
+  const one = step(ROWS, { keys: [["dense0", 3, 64]], rows: [["gpu(0)"], ["gpu(1)"]] });
+  assert.deepEqual([one.next(-1, 1, -1), one.next(0, 1, -1), one.next(3, 1, -1)], [0, 1, 3]);
+  assert.deepEqual([one.next(1, 1, 0), one.next(3, -1, 0), one.next(0, -1, 0)], [3, 1, 0]);
+  assert.deepEqual([one.barOf(9), one.barOf(12), one.barOf(0)], [3, -1, -1]);
+  assert.equal(one.about(1), "push of dense0 at gpu(0), from 10 ns, took 20 ns");
 });
 
 test("a packet goes along its way at one speed", () => {

@@ -118,7 +118,7 @@ def test_the_page_gets_all_bars_in_one_message(view: KVStoreView) -> None:
     found, buffers = view.frozen
     layout = found["tables"]["bars"]
     assert [name for name, _ in layout] == [
-        *("row", "kind", "key", "start", "end", "route", "nbytes")
+        *("row", "kind", "key", "start", "end", "route", "nbytes", "op")
     ]
     starts = np.frombuffer(buffers[3], "<f8")
     assert starts.tolist() == view.scene.bars.start.tolist()

@@ -113,8 +113,11 @@ class BeforeAfter(PicturedWidget):
         """Do what the browser asked, and say how it went; in the inbox's thread."""
         if message.get("kind") == "table":
             self.send({"kind": "table", "html": self.table().html()})
+        elif message.get("kind") == "source":
+            self.send(self.source_message(message))
         elif message.get("kind") == "back":
-            self.send(answered(message, lambda: self._back(int(message["number"]))))
+            number = int(message["number"])
+            self.send(answered(message, lambda: self._back(number), self.refused))
 
     def _back(self, number: int) -> str:
         turn = self.turns.get(number)

@@ -296,10 +296,12 @@ class FiveSwitches(PicturedWidget):
         """Do what the browser asked, and say how it went; in the inbox's thread."""
         if message.get("kind") == "table":
             self.send({"kind": "table", "html": self.table().html()})
+        elif message.get("kind") == "source":
+            self.send(self.source_message(message))
         elif message.get("kind") == "hint":
             self.hint = ""
         else:
-            answer = answered(message, lambda: self._do(message))
+            answer = answered(message, lambda: self._do(message), self.refused)
             self._refresh()
             self.send(answer)
 

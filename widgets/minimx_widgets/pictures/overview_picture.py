@@ -192,7 +192,7 @@ def rate_text(rate: float) -> str:
     >>> rate_text(1e9), rate_text(2.5e7)
     ('1 G', '25 M')
     """
-    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, prefix in zip((1e18, 1e15, 1e12, 1e9, 1e6, 1e3), "EPTGMk", strict=True):
         if rate >= size:
             return f"{rate / size:.3g} {prefix}"
     return f"{rate:.3g} "

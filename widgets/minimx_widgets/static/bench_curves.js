@@ -21,7 +21,8 @@ const KEYS = [
 ];
 
 /** Images per second in three digits. @param {number} speed */
-const said = (speed) => (speed < 100 ? `${Number(speed.toPrecision(3))}` : speed.toFixed(0));
+const said = (speed) =>
+  speed < 100 ? `${Number(speed.toPrecision(3))}` : speed < 1e7 ? speed.toFixed(0) : speed.toExponential(2);
 /** A time in words. @param {number} seconds */
 const millis = (seconds) => `${Number((1e3 * seconds).toPrecision(3))} ms`;
 
@@ -100,7 +101,7 @@ class BenchCurves {
             ["t0", millis(network.law[0])],
             ["t1", millis(network.law[1])],
             ["peak", `${said(1 / network.law[1])} images/s`],
-            ["90 % from batch", `${network.law[2]}`],
+            ["90 % from batch", said(network.law[2])],
             ["law off by", percent(network.law[3])],
           ]
         : []),

@@ -272,9 +272,9 @@ function confusionNodes({ classes, confusion, totals }) {
       said.push(node);
       return node;
     });
-    return el("tr", {}, el("th", { text: classes[i], scope: "row" }), ...cells);
+    return el("tr", {}, el("th", { text: classes[i], title: classes[i], scope: "row" }), ...cells);
   });
-  const head = el("tr", {}, el("td"), ...classes.map((name) => el("th", { text: name })));
+  const head = el("tr", {}, el("td"), ...classes.map((name) => el("th", { text: name, title: name })));
   return { table: el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)), said };
 }
 
@@ -297,7 +297,8 @@ function layerNodes(health) {
       said.push(node);
       return node;
     });
-    return el("tr", {}, el("th", { text: layer.replace(/^[^/]*\//, ""), scope: "row" }), ...cells);
+    const name = layer.replace(/^[^/]*\//, "");
+    return el("tr", {}, el("th", { text: name, title: layer, scope: "row" }), ...cells);
   });
   const head = el("tr", {}, el("td"), ...KINDS.map((kind) => el("th", { text: kind })));
   return { table: el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)), said };

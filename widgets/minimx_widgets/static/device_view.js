@@ -8,6 +8,7 @@ import { liveView } from "./lib/data/live.js";
 import { bytes, count, duration, percent } from "./lib/drawing/scale.js";
 
 const HEAD = 17; // pixels of a device's name above its lanes
+const LANE = 9; // pixels of a lane where there is no room for all
 const HELP =
   "The lanes of every device, and below them the links between devices. A GPU has workers, " +
   "each with a stream of its own, and lanes for copies; a copy keeps its link busy for as " +
@@ -104,6 +105,31 @@ class DeviceView extends EngineView {
     return Math.max(HEAD, super.room(lanes) - HEAD * heads);
   }
 
+  /** The lanes for which there is room: of each device the busiest first, then of each the
+   * next. The name of a device takes room as well. */
+  fitting(lanes, used) {
+    const first = (lane) => lane === 0 || this.pinned.has(lane);
+    const place = new Map(); // which of its device a lane is, by how busy they are
+    const seen = new Map();
+    for (const lane of [...lanes].sort((a, b) => used[b] - used[a])) {
+      const group = this.data.group(lane);
+      place.set(lane, first(lane) ? -1 : (seen.get(group) ?? 0));
+      seen.set(group, (seen.get(group) ?? 0) + 1);
+    }
+    const kept = new Set();
+    const groups = new Set();
+    let room = super.room(lanes);
+    for (const lane of [...lanes].sort((a, b) => place.get(a) - place.get(b))) {
+      const group = this.data.group(lane);
+      room -= LANE + (lane === 0 || groups.has(group) ? 0 : HEAD);
+      if (room < 0 && !first(lane)) break;
+      groups.add(group);
+      kept.add(lane);
+    }
+    this.folded = lanes.length - kept.size;
+    return lanes.filter((lane) => kept.has(lane));
+  }
+
   draw(ctx, width, height) {
     super.draw(ctx, width, height);
     ctx.font = `600 11px ${this.theme.font}`;
@@ -132,16 +158,20 @@ class DeviceView extends EngineView {
 
   numbers(total, workers, mean) {
     const { data } = this;
-    const devices = new Set(workers.map((lane) => data.group(lane)));
-    devices.delete("links");
-    devices.delete("program");
+    const grouped = (lanes) => {
+      const found = new Set(lanes.map((lane) => data.group(lane)));
+      for (const other of ["links", "program", ""]) found.delete(other);
+      return found.size;
+    };
+    const all = grouped([...data.lanes.keys()]);
+    const shown = grouped(workers);
     Object.assign(this.frame.root.dataset, {
       groups: this.heads.map(([group]) => group).join("|"),
       crossings: data.crossings,
     });
     return [
       ["operations", count(total - data.crossings)],
-      ["devices", `${devices.size}`],
+      ["devices", this.folded && shown < all ? `${shown} of ${all}` : `${shown}`],
       ["busy", percent(mean)],
       ["sent", bytes(data.sent)],
     ];

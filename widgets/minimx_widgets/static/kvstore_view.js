@@ -9,6 +9,7 @@ import { Trials } from "./lib/page/trials.js";
 import { duration, percent } from "./lib/drawing/scale.js";
 import { coloursOf, KINDS, Step } from "./lib/kvstore/kvstore_data.js";
 import { ScalingChart } from "./lib/kvstore/curve.js";
+import { storeOf } from "./lib/data/store.js";
 import { Lanes, LINKS, PLACES } from "./lib/kvstore/lanes.js";
 import { Topology } from "./lib/kvstore/topology.js";
 
@@ -19,13 +20,16 @@ const HELP =
   "the most urgent. Below, what each place did and when; hatched is where a worker waits for " +
   "communication that is not hidden. Click a link to slow it to a quarter, again to cut it, " +
   "again to restore it; click a worker to make it twice as slow. The dial changes how much is " +
-  "computed for what is sent. The curve is computed beside it, with the one before as dashes.";
+  "computed for what is sent. The curve is computed beside it, with the one before as dashes. Of a " +
+  "step that was measured, a click on a bar marks its operation in all views of the record.";
 /** @type {[string, string][]} */
 const KEYS = [
   ["Space", "play, pause"],
   ["← →", "earlier, later; Home and End"],
-  ["↑ ↓", "previous, next key; Esc shows all"],
-  [", .", "previous, next store"],
+  ["↑ ↓", "previous, next key"],
+  ["Esc", "all keys, and no operation marked"],
+  [", .", "previous, next store; of a measured step, previous, next bar"],
+  ["Enter", "of a measured step: mark the operation of the bar in all views"],
   ["[ ]", "fewer, more workers"],
   ["- +", "less, more computing"],
   ["L", "rows by place, by link"],
@@ -89,9 +93,26 @@ class KVStoreView {
       { signal },
     );
     signal.addEventListener("abort", () => this.pause(), { once: true });
+    this.join();
     this.update();
     this.showCurve();
     model.send({ kind: "hello" });
+  }
+
+  /** Take part in the selection of the run whose record is shown. */
+  join() {
+    const id = this.model.get("run_id");
+    if (id === this.joined) return;
+    this.leaving?.abort();
+    const leaving = new AbortController();
+    this.joined = id;
+    this.leaving = leaving;
+    this.signal.addEventListener("abort", () => leaving.abort(), { once: true, signal: leaving.signal });
+    this.store = id ? storeOf(id) : null;
+    const changed = (event) => {
+      if (event.detail.includes("op")) this.markOperation();
+    };
+    this.store?.addEventListener("change", changed, { signal: leaving.signal });
   }
 
   /** The model for the row of knobs: what it sends makes the picture stale. */
@@ -101,6 +122,11 @@ class KVStoreView {
 
   get facts() {
     return this.step.facts;
+  }
+
+  /** Whether the bars are recorded operations. */
+  get measured() {
+    return this.facts.source === "measured" && this.store !== null;
   }
 
   addTools() {
@@ -221,9 +247,11 @@ class KVStoreView {
       parent: this.below,
       frame,
       signal,
-      choose: (t, key) => {
+      choose: (t, bar) => {
         this.seek(t);
-        this.follow(key === this.key ? -1 : key);
+        const key = bar < 0 ? -1 : this.step.bars.key[bar];
+        if (this.measured) this.select(bar);
+        this.follow(!this.measured && key === this.key ? -1 : key);
       },
       hover: (key) => this.mark(key < 0 ? this.key : key),
     });
@@ -293,6 +321,7 @@ class KVStoreView {
 
   /** Something came from the kernel. */
   refresh() {
+    this.join();
     if (this.model.get("frozen") !== this.shown) this.update();
     this.showCurve();
   }
@@ -315,12 +344,15 @@ class KVStoreView {
     this.updateChoices();
     this.topology.show(this.step);
     this.lanes.show(this.step);
+    this.upper.hidden = !facts.places.length;
+    this.below.hidden = !facts.rows.length;
     this.lesson.hidden = !facts.lesson;
     this.lesson.textContent = facts.lesson + (facts.faults.length ? REPAIR : "");
     for (const part of [this.played, this.said.key]) part.hidden = Boolean(facts.lesson);
     this.updateNumbers();
     this.seek(this.t);
     this.follow(this.key);
+    this.markOperation();
     frame.root.dataset.stale = "false";
     Object.assign(frame.root.dataset, {
       store: facts.store,
@@ -511,14 +543,67 @@ class KVStoreView {
     this.markedIn = this.step;
     this.topology.follow(key);
     this.lanes.follow(key);
-    if (key < 0) {
-      this.said.key.replaceChildren(
-        el("small", { text: "Point at a bar, or go through the keys with ↑ ↓, to see the way of one." }),
-      );
-      return;
+    this.say();
+  }
+
+  /** Below the rows: the bar that is pointed at or marked, and the key. */
+  say() {
+    const { marked, pointed } = this.lanes.rings;
+    const parts = [];
+    if (pointed >= 0 && pointed !== marked) parts.push(`${this.step.about(pointed)}. `);
+    else if (marked >= 0) parts.push(el("b", { text: "marked: " }), `${this.step.about(marked)}. `);
+    if (this.marked >= 0) {
+      const [name, words] = this.step.words(this.marked);
+      parts.push(el("b", { text: name }), ` ${words}`);
     }
-    const [name, words] = this.step.words(key);
-    this.said.key.replaceChildren(el("b", { text: name }), ` ${words}`);
+    const hint = "Point at a bar, or go through the keys with ↑ ↓, to see the way of one.";
+    this.said.key.replaceChildren(...(parts.length ? parts : [el("small", { text: hint })]));
+  }
+
+  // -- the operations of a measured step
+
+  /** An operation was marked here or in another view of the run. */
+  markOperation() {
+    const marked = this.measured ? this.step.barOf(this.store.op) : -1;
+    this.lanes.ring({ marked });
+    this.say();
+    Object.assign(this.frame.root.dataset, {
+      selected: String(this.store?.op ?? 0),
+      marked: marked < 0 ? "" : this.step.about(marked),
+    });
+  }
+
+  /** Mark the operation of a bar in all views; without one, mark none. @param {number} bar */
+  select(bar) {
+    const op = bar < 0 ? 0 : this.step.bars.op[bar];
+    this.lanes.ring({ pointed: -1 });
+    this.store.set({ op, opTime: op ? this.facts.begins + this.step.bars.start[bar] : null });
+    this.model.send({ kind: "select", op });
+    this.say();
+  }
+
+  /** Point at the next bar of the key that is followed. @param {number} by 1 or -1 */
+  walk(by) {
+    const { pointed, marked } = this.lanes.rings;
+    const from = pointed >= 0 ? pointed : marked >= 0 ? marked : this.step.after(this.t) - (by > 0 ? 1 : 0);
+    const next = this.step.next(from, by, this.key);
+    if (next < 0 || next >= this.step.n || (next === from && pointed !== from)) return;
+    this.pause();
+    this.lanes.ring({ pointed: next });
+    this.seek(this.step.bars.start[next]);
+    this.say();
+    this.frame.root.dataset.pointed = this.step.about(next);
+  }
+
+  /** Keys of a measured step. @param {KeyboardEvent} event @param {string} press */
+  pressMeasured(event, press) {
+    if (press === "." || press === ",") this.walk(press === "." ? 1 : -1);
+    else if (press === "Enter") {
+      const { pointed } = this.lanes.rings;
+      if (pointed < 0 || /** @type {Element} */ (event.target).closest("button")) return false;
+      this.select(pointed);
+    } else return false;
+    return true;
   }
 
   press(event) {
@@ -534,9 +619,12 @@ class KVStoreView {
     else if (press === "ArrowUp" || press === "ArrowDown") {
       const count = facts.keys.length;
       if (count) this.follow(this.key < 0 ? (step > 0 ? 0 : count - 1) : (this.key + step + count) % count);
-    } else if (press === "Escape") this.follow(-1);
+    } else if (press === "Escape") {
+      if (this.measured) this.select(-1);
+      this.follow(-1);
+    }
     else if (press === "l") this.showBy(this.lanes.by === PLACES ? LINKS : PLACES);
-    else if (!modelled) return false;
+    else if (!modelled) return this.measured && this.pressMeasured(event, press);
     else if (press === "r") this.ask({ kind: "repair" });
     else if (press === "x") this.ask({ kind: "reset" });
     else if (press === "[" || press === "]") {
@@ -564,7 +652,10 @@ function nearest(values, wanted) {
 const factorText = (factor) => `×${Number(factor.toPrecision(2))}`;
 
 export default stateView(KVStoreView, {
-  names: ["change:frozen", "change:curve"],
+  names: ["change:frozen", "change:curve", "change:run_id"],
   changed: (view) => view.refresh(),
-  answers: { answer: (view, message) => view.hear(message) },
+  answers: {
+    answer: (view, message) => view.hear(message),
+    select: (view, message) => view.store?.set({ op: message.op, opTime: message.t ?? null }),
+  },
 });

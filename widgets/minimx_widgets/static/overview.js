@@ -27,6 +27,7 @@ const KEYS = [
   ["O", "source of the operator that is pointed at"],
   ["T", "table"],
 ];
+const MOST_LANES = 16; // more are scrolled through
 const PHASES = [
   ["forward", "var(--mx-phase-2)"],
   ["backward", "var(--mx-phase-3)"],
@@ -110,6 +111,7 @@ class Overview {
   }
 
   measure() {
+    if (!this.frame.live) return;
     this.model.send({ kind: this.busy ? "cancel" : "measure" });
     this.setBusy(!this.busy);
   }
@@ -176,9 +178,12 @@ class Overview {
       );
     });
     if (!rows.length) rows.push(el("p", { class: "mx-empty", text: "No operation was recorded." }));
+    const many = rows.length > MOST_LANES ? { tabindex: "0", role: "group", "aria-label": "Lanes" } : {};
+    const box = el("div", { class: "mx-over-lane-box", ...many }, ...rows);
     const used = state.buckets.map((name, i) => [name, `var(--mx-bucket-${i})`]);
     const shown = used.filter((_, i) => state.lanes.some(([, ns]) => ns[i]));
-    return this.part("lanes", ["Where time went", ""], ...rows, names(shown));
+    const said = many.role ? `${count(rows.length)} lanes` : "";
+    return this.part("lanes", ["Where time went", said], box, names(shown));
   }
 
   /** A bar of parts that add up. */

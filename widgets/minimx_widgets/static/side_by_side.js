@@ -189,6 +189,12 @@ class SideBySide {
       selected: null,
       theme: this.frame.theme,
     });
+    if (known.length) return;
+    ctx.fillStyle = this.frame.theme.muted;
+    ctx.font = `12px ${this.frame.theme.font}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillText("no step yet", width / 2, height / 2);
   }
 
   hover(surface, event) {

@@ -10,6 +10,8 @@ import { bytes } from "./lib/drawing/scale.js";
 import { Surface } from "./lib/drawing/surface.js";
 import { STATES, paintStrip, statesAt, stepAtPlace, stepOf } from "./lib/graph/tape_paint.js";
 
+const NOTHING =
+  "Nothing was recorded on a tape: compute in `with autograd.record():` inside `with Watch() as watch:`.";
 const HELP =
   "Under record() every call is written on the tape, with what its gradient will need; results " +
   "that nobody else holds are kept by the tape alone, and the green band counts their bytes. " +
@@ -335,7 +337,7 @@ class TapeStepper {
     const { frame, tape, steps } = this;
     const { theme } = frame;
     const one = steps[this.step] ?? { kept: 0, flight: 0, ready: 0 };
-    frame.setNote(tape.walked || !steps.length ? "" : "backward() has not run on this tape.");
+    frame.setNote(tape.walked ? "" : steps.length ? "backward() has not run on this tape." : NOTHING);
     frame.setNumbers([
       ["step", steps.length ? `${this.step + 1} of ${steps.length}` : "none: nothing was recorded"],
       ["kept by the tape", bytes(one.kept)],

@@ -32,7 +32,7 @@ from minimx.experiments import Alignment, Measured, Rerun, align, rerun, why_eac
 from minimx.experiments.groups import checked, value_of
 from minimx_widgets import svg
 from minimx_widgets.base import Pictured
-from minimx_widgets.compare import picture
+from minimx_widgets.compare import causes, picture
 from minimx_widgets.compare.board import Board
 from minimx_widgets.compare.differences import Delta, Row, deltas, rows
 from minimx_widgets.compare.marks import Marks
@@ -232,19 +232,9 @@ class ABCompare(HasState, Pictured):
     def _why(self) -> str:
         a, b = self.sides
         try:
-            found = why_each(a.run, b.run, net=self.net)
+            return causes.said(why_each(a.run, b.run, net=self.net))
         except MXNetError as refused:
             return str(refused)
-        if len(found) == 1:
-            return repr(found[0])
-        named = {cause.name for one in found for cause in one.causes}
-        idle = [name for name in found[0].candidates if name not in named]
-        lines = [f"predicted: {one.sentence}" for one in found]
-        if idle:
-            lines.append(f"  differ as well, without effect: {', '.join(idle)}")
-        if found[0].unexamined:
-            lines.append(f"  differ, not replayed: {', '.join(found[0].unexamined)}")
-        return "\n".join(lines)
 
     def _kept(self, name: str, make: Callable[[], Made]) -> Made:
         """What was made for the sides as they are, or make it."""
@@ -395,7 +385,7 @@ class ABCompare(HasState, Pictured):
         elif message.get("kind") == "show":
             self.board.show = str(message["show"])
         else:
-            self.board.tell(answered(message, lambda: self._do(message)))
+            self.board.tell(answered(message, lambda: self._do(message), str))
 
     def _do(self, message: Message) -> str:
         kind = message.get("kind")

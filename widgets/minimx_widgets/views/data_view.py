@@ -27,6 +27,9 @@ class DataView(PicturedWidget):
         once; then `data` has `test_x` and `test_y`, as `training.training.Data` does.
     device: where the network is; the first device of its first parameter.
     names: of the classes, in order; their numbers otherwise.
+
+    It takes no part in the selection of a run: images of the test set, classes, weights
+    and layers are no operations of a record, and no batches that were trained on.
     """
 
     _esm = esm.module("data_view")

@@ -22,10 +22,11 @@ from minimx.gluon import Block
 from minimx.kvstore.simulation import STORES, Cluster, Prediction, Workload
 from minimx.kvstore.simulation.measure import measure_machine
 from minimx_widgets import esm
-from minimx_widgets.base import STYLE, PicturedWidget
+from minimx_widgets.base import STYLE
 from minimx_widgets.code.decisions import decision
 from minimx_widgets.code.pieces import Code
 from minimx_widgets.inbox import Inbox, Message
+from minimx_widgets.marking import Marking
 from minimx_widgets.packing import pack
 from minimx_widgets.pictures.kvstore import scene as scenes
 from minimx_widgets.pictures.kvstore import text
@@ -43,7 +44,7 @@ OWN, RECORDED = "yours", "recorded"
 HERE = "this machine"
 
 
-class KVStoreView(PicturedWidget):
+class KVStoreView(Marking):
     """A store at work: topology, timeline, scaling, and what can be tried.
 
         KVStoreView("resnet50", store="ring", cluster="Ethernet", workers=4)
@@ -54,7 +55,8 @@ class KVStoreView(PicturedWidget):
     for `net`, a block or a function that returns one. cluster: a `Cluster`, or the name
     of a preset ("PCIe box", "DGX-like", "Ethernet", "cloud"). store, workers: as for
     `minimx.kvstore.simulation.simulate`. record: a record, or the run of a lab; what
-    was sent in it is shown first. No choice turns a knob of the process.
+    was sent in it is shown first, and what is selected in its views is marked. No
+    choice turns a knob of the process.
 
     `choose(store="ring", workers=16, dial=2)`, `try_knob(name, value)`, `slow(link)`,
     `cut(link)`, `straggle(worker)` and `repair()` do what the page does.
@@ -102,6 +104,7 @@ class KVStoreView(PicturedWidget):
         )
         self._first_plain = self._plain()
         super().__init__(**settings)
+        self.follow(self._run)
         self.declared = [_control(name) for name in trials.FIELDS]
         self._inbox = Inbox(self._answer, name="minimx kvstore view", overtake=True)
         self._scaler = Scaler(self._drawn)
@@ -114,18 +117,19 @@ class KVStoreView(PicturedWidget):
     # -- its state --------------------------------------------------------------------
 
     def _more_names(self) -> tuple[str, ...]:
-        return tuple(self._first_plain)
+        return *self._first_plain, "op"
 
     def _plain(self) -> dict[str, Any]:
         mine = {"workload": self._workload, "source": self._source}
         return {**mine, **self.trial.choices()}
 
     def _more(self) -> dict[str, Any]:
-        return {
+        changed = {
             name: value
             for name, value in self._plain().items()
             if value != self._first_plain[name]
         }
+        return changed | self._marked()
 
     def _bring(self, more: Mapping[str, Any]) -> None:
         wanted = self._first_plain | dict(more)
@@ -137,6 +141,7 @@ class KVStoreView(PicturedWidget):
                 self.trial = self.trial.changed_as(wanted)
                 self._choose("source", wanted["source"])
                 self.trial.predicted()
+                self._bring_marked(more)
             except Exception:
                 self.trial, self._source, self._workload = before
                 raise
@@ -274,6 +279,7 @@ class KVStoreView(PicturedWidget):
         """Show what a record measured; None goes back to what is predicted."""
         with self._lock:
             self._run = None if record is None else Run.of(record)
+            self.follow(self._run)
             self._source = scenes.MODELLED if record is None else scenes.MEASURED
             self._show()
 
@@ -328,6 +334,7 @@ class KVStoreView(PicturedWidget):
         facts = {**text.facts(self._scene), **self._choices(), "tables": layout}
         facts["revision"] = self._revision
         self.frozen = [facts, [bytes(buffer) for buffer in buffers]]
+        self._keep()
         self._ask_for_curve()
 
     def _ask_for_curve(self) -> None:
@@ -341,12 +348,10 @@ class KVStoreView(PicturedWidget):
         own = self._own is not None and self._own.name not in clusters
         clusters += [self._own.name] if own and self._own is not None else []
         clusters += [HERE] if self._here is not None else []
-        settings = trial.settings
         return {
+            **trial.facts(),
             "sources": self.sources,
             "live": self._record is not None and self._record.running,
-            "stores": list(trials.STORES),
-            "store": trial.store,
             "clusters": clusters,
             "cluster": next(
                 (n for n, make in trials.PRESETS.items() if make() == trial.cluster),
@@ -358,20 +363,6 @@ class KVStoreView(PicturedWidget):
                 *EXAMPLES,
             ],
             "workload": self._workload,
-            "offered": list(trials.WORKERS),
-            "workers": trial.workers,
-            "dial": trial.dial,
-            "faults": trial.faults,
-            "slow": list(trial.slow),
-            "values": {
-                name: knobs.declared[name].format(settings[short])
-                for name, short in trials.FIELDS.items()
-            },
-            "acts": {
-                name: trial.store in trials.ACTS[short]
-                for name, short in trials.FIELDS.items()
-            },
-            "tried": [n for n, short in trials.FIELDS.items() if short in trial.knobs],
             "code": self.code(),
         }
 
@@ -467,6 +458,9 @@ class KVStoreView(PicturedWidget):
         elif kind == "hello":
             self._asked_for_curve = True
             self._ask_for_curve()
+            self.tell_selection()
+        elif kind == "select":
+            self.select(int(message["op"]), by_page=True)
         elif kind == "table":
             self.send({"kind": "table", "html": self.table().html()})
 

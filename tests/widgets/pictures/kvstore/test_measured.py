@@ -87,6 +87,16 @@ def test_pushes_sums_and_pulls_are_told_apart(keys: bool, name: str) -> None:
     assert scene.source == "measured" and "2 devices" in scene.title
 
 
+def test_a_bar_is_of_the_operation_that_was_recorded() -> None:
+    record = recorded(3)
+    scene = measured(record)
+    ops = {int(row["op"]): row for row in record.ops()}
+    assert (scene.begins, len(scene.bars)) == (STEP, 12)
+    for number, start in zip(scene.bars.op, scene.bars.start, strict=True):
+        began = int(ops[number]["t_start"]) - record.conditions.t_start
+        assert scene.begins + start == began
+
+
 def test_loads_speeds_and_overlap_are_those_of_the_record() -> None:
     scene = measured(recorded(1))
     wires = {wire.name: wire for wire in scene.layout.wires}

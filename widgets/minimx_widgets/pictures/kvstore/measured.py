@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,10 @@ NOTHING = (
     "gluon.Trainer(..., kvstore='device') and ctx=[mx.gpu(0), mx.gpu(1)], or a program "
     "under `minimx launch`."
 )
+ELSEWHERE = (
+    "The last whole step of this record holds no communication, and other parts of it "
+    "do. DeviceView(record) shows all of them."
+)
 
 
 @dataclass
@@ -89,8 +93,9 @@ def measured(record: Record) -> Scene:
     ops = _operations(record, start, end)
     if not any(op.kind in (PUSH, REDUCE, PULL) for op in ops):
         nothing = Layout((), (), ())
+        lesson = ELSEWHERE if len(record.comm()) else NOTHING
         return Scene(MEASURED, "no communication", nothing, (), (), Bars.of([]),
-                     (), (), (), 1.0, None, NOTHING)  # fmt: skip
+                     (), (), (), 1.0, None, lesson)  # fmt: skip
     if any("host" in op.link.split(ARROW) for op in ops):
         for op in ops:  # what the CPU does, the host does
             op.place = "host" if op.place.startswith("cpu") else op.place
@@ -102,7 +107,8 @@ def measured(record: Record) -> Scene:
             links[op.link] += op.nbytes
             busy.setdefault(op.link, []).append((op.start, op.end))
     layout = _layout([*places, *_ends(links)], links, busy)
-    return _scene(ops, places, layout, links, busy)
+    begins = start - record.conditions.t_start
+    return replace(_scene(ops, places, layout, links, busy), begins=begins)
 
 
 def window(record: Record) -> tuple[int, int]:
@@ -334,7 +340,7 @@ def _scene(
     bars = Bars.of(
         [
             (number[op.place], op.kind, position[op.key or op.layer], op.start, op.end,
-             routes.get(op.link, -1), op.nbytes)
+             routes.get(op.link, -1), op.nbytes, op.number)
             for op in ops
         ]
     )  # fmt: skip

@@ -42,7 +42,8 @@ class Bars:
     """What happened, (n,) each, by start.
 
     row, kind, key: numbers of rows, of `KINDS` and of keys; start, end: nanoseconds.
-    route: the number of a route, -1 for none. nbytes: that a copy brings.
+    route: the number of a route, -1 for none. nbytes: that a copy brings. op: the
+    number of a recorded operation, 0 for none; of several joined, the first one's.
     """
 
     row: Array
@@ -52,20 +53,23 @@ class Bars:
     end: Array
     route: Array
     nbytes: Array
+    op: Array
 
     @classmethod
     def of(cls, found: Sequence[tuple[float, ...]]) -> Bars:
-        """From tuples in the order of the columns.
+        """From tuples in the order of the columns, without `op` or with it.
 
         Of more than `MOST_BARS`, those of one key on one way that follow each other
         closely are one.
         """
-        table = np.array(found, np.float64).reshape(len(found), 7)
+        table = np.zeros((len(found), 8))
+        if found:
+            table[:, : len(found[0])] = found
         for share in NEAR:
             if len(table) > MOST_BARS:
                 table = _joined(table, share * table[:, 4].max())
         table = table[np.argsort(table[:, 3], kind="stable")]
-        types = ("u2", "u1", "u2", "f8", "f8", "i4", "f8")
+        types = ("u2", "u1", "u2", "f8", "f8", "i4", "f8", "u4")
         return cls(*(table[:, k].astype(t) for k, t in enumerate(types)))
 
     def __len__(self) -> int:
@@ -127,7 +131,8 @@ class Scene:
     source: modelled or measured. title: store, workers and cluster in words. routes:
     of copies, positions of links. loads: in the order of `layout.wires`. waits: row,
     start and end where a worker waits. span: where the axis ends, in nanoseconds.
-    lesson: why there is nothing to show; then there are no numbers.
+    lesson: why there is nothing to show; then there are no numbers. begins: at which
+    nanosecond of its record a measured step begins.
     """
 
     source: str
@@ -142,6 +147,7 @@ class Scene:
     span: float
     numbers: Numbers | None
     lesson: str = ""
+    begins: int = 0
 
     @property
     def workers(self) -> int:

@@ -161,6 +161,7 @@ def facts(scene: Scene) -> dict[str, Any]:
         "keys": [[key.name, key.priority, key.nbytes] for key in scene.keys],
         "waits": [list(wait) for wait in scene.waits],
         "span": scene.span,
+        "begins": scene.begins,
         "numbers": None if scene.numbers is None else vars(scene.numbers),
     }
 
@@ -177,5 +178,6 @@ def columns(scene: Scene) -> Columns:
             "end": bars.end,
             "route": bars.route,
             "nbytes": bars.nbytes,
+            "op": bars.op,
         }
     }

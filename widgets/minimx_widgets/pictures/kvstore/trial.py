@@ -143,6 +143,24 @@ class Trial:
             "slow": {str(worker): factor for worker, factor in self.slow.items()},
         }
 
+    def facts(self) -> dict[str, Any]:
+        """What a page shows of the choices and of the knobs that can be tried."""
+        return {
+            "stores": list(STORES),
+            "store": self.store,
+            "offered": list(WORKERS),
+            "workers": self.workers,
+            "dial": self.dial,
+            "faults": self.faults,
+            "slow": list(self.slow),
+            "values": {
+                name: knobs.declared[name].format(self.settings[short])
+                for name, short in FIELDS.items()
+            },
+            "acts": {name: self.store in ACTS[short] for name, short in FIELDS.items()},
+            "tried": [name for name, short in FIELDS.items() if short in self.knobs],
+        }
+
     def changed_as(self, wanted: Mapping[str, Any]) -> Trial:
         """With the knobs, links and stragglers of `choices`, and no others."""
         found = replace(self, links={}, slow={}, knobs={})

@@ -387,7 +387,7 @@ class Board {
   }
 
   measure() {
-    if (this.running.disabled) return;
+    if (this.running.disabled || !this.frame.live) return;
     this.busy = true;
     this.running.lastChild.textContent = "Running…";
     this.allowRun();

@@ -1,5 +1,6 @@
 // What the last turn changed, figure by figure, and the history of turns below it.
 
+import { CodePanel } from "../lib/page/code_panel.js";
 import { button, el } from "../lib/page/dom.js";
 import { figure } from "../lib/drawing/figure.js";
 import { Frame } from "../lib/page/frame.js";
@@ -18,6 +19,7 @@ const KEYS = [
   ["↑ ↓", "previous, next turn of the history"],
   ["Enter", "go back to the value before the turn"],
   ["Z", "go back before the last turn"],
+  ["O", "source of what was refused"],
 ];
 
 class BeforeAfter {
@@ -60,6 +62,7 @@ class BeforeAfter {
       onclick: () => this.back(this.model.get("state").number),
     });
     this.frame.addTool(this.undo);
+    this.source = new CodePanel({ model: this.model, frame: this.frame, signal, refusals: true });
     this.strip = el("div", { class: "mx-strip", role: "list" });
     this.history = el("div", { class: "mx-turns", role: "list", "aria-label": "Turns" });
     this.none = el("div", {
@@ -79,6 +82,7 @@ class BeforeAfter {
           .filter(Boolean)
           .join(" · ")
       : state.empty;
+    for (const part of [this.what, this.where]) part.title = part.textContent;
     this.undo.hidden = !state.number;
     this.strip.hidden = !state.rows.length;
     this.strip.replaceChildren(...state.rows.map(figure));
@@ -141,8 +145,10 @@ class BeforeAfter {
 
   hear(message) {
     if (message.kind === "table") this.frame.setTable(message.html);
+    if (message.kind === "source") this.source.show(message);
     if (message.kind !== "answer") return;
     this.frame.setNote(message.ok ? "" : message.text, "error");
+    this.source.answered(message.ok);
     this.frame.root.dataset.answered = String(message.id);
   }
 

@@ -1,5 +1,6 @@
 // The five switches: a control each, what it moves, and what came of the last turn.
 
+import { CodePanel } from "../lib/page/code_panel.js";
 import { button, el } from "../lib/page/dom.js";
 import { Frame } from "../lib/page/frame.js";
 import { answers } from "../lib/page/answers.js";
@@ -18,6 +19,7 @@ const KEYS = [
   ["← →", "turn the switch in focus"],
   ["Space", "on, or off"],
   ["1 – 5", "to a switch"],
+  ["O", "source of what was refused"],
 ];
 const SEEN = "minimx-hint-seen";
 
@@ -41,6 +43,7 @@ class FiveSwitches {
       onkey: (event) => this.key(event),
     });
     this.addTools();
+    this.source = new CodePanel({ model, frame: this.frame, signal, refusals: true });
     this.addHint();
     this.build();
     model.on("change:state", () => this.show());
@@ -150,6 +153,9 @@ class FiveSwitches {
       turned: state.turned.join("|"),
       revision: state.revision,
     });
+    const { note } = this.frame;
+    const refused = [...this.switches.values()].some((made) => made.refused);
+    this.source.answered(!refused && (note.hidden || note.dataset.kind !== "error"));
     this.showHint();
   }
 
@@ -194,6 +200,7 @@ class FiveSwitches {
   /** The kernel answers: applied, or refused with a reason. */
   hear(message) {
     if (message.kind === "table") this.frame.setTable(message.html);
+    if (message.kind === "source") this.source.show(message);
     if (message.kind !== "answer") return;
     const part = this.parts.get(message.name);
     if (part) {

@@ -45,16 +45,21 @@ export function paintAxes(ctx, at, theme, pointed) {
     segment(ctx, at.left, at.y(level), at.right, at.y(level));
     ctx.fillStyle = theme.muted;
     ctx.textAlign = "right";
-    ctx.fillText(`${Number(level.toPrecision(3))}`, at.left - 7, at.y(level));
+    const text = level < 1e7 ? `${Number(level.toPrecision(3))}` : level.toExponential(0);
+    ctx.fillText(text, at.left - 7, at.y(level));
   }
   ctx.textAlign = "center";
+  let free = -Infinity; // from where on the next label has room
   for (const batch of at.batches) {
     if (batch === pointed) {
       ctx.strokeStyle = theme.muted;
       segment(ctx, at.x(batch), TOP, at.x(batch), at.bottom);
     }
     ctx.fillStyle = theme.muted;
+    const half = ctx.measureText(`${batch}`).width / 2;
+    if (at.x(batch) - half < free) continue;
     ctx.fillText(`${batch}`, at.x(batch), at.bottom + 13);
+    free = at.x(batch) + half + 4;
   }
   ctx.fillText("batch size", (at.left + at.right) / 2, at.bottom + 30);
 }

@@ -94,7 +94,9 @@ function drawGrid(ctx, { box, at, scale, low, high, range, format, formatX, them
     ctx.moveTo(box.left, y);
     ctx.lineTo(box.right, y);
     ctx.stroke();
-    ctx.fillText(format(value), box.left - 5, y);
+    const text = format(value);
+    const fits = ctx.measureText(text).width <= LEFT - 7;
+    ctx.fillText(fits ? text : value.toExponential(0), box.left - 5, y);
   }
   ctx.textAlign = "center";
   ctx.textBaseline = "top";

@@ -23,7 +23,7 @@ export function decades(values) {
 
 /** A rate with a prefix: 2.5e7 is "25 M". @param {number} rate */
 export function rateWords(rate) {
-  for (const [size, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
+  for (const [size, prefix] of [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
     if (rate >= size) return `${Number((rate / size).toPrecision(3))} ${prefix}`;
   return `${Number(rate.toPrecision(3))} `;
 }

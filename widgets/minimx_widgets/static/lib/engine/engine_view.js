@@ -19,7 +19,8 @@ import { Surface } from "../drawing/surface.js";
 export const TOP = 20;
 const BELOW = 20;
 const FOLD_AFTER = 4e9; // nanoseconds after which an idle lane is not drawn any more
-const LOWEST = 4; // pixels of a lane
+export const LOWEST = 4; // pixels of a lane
+const NOTHING = "No operation yet. Train, or run something while the record is on.";
 const USUAL = 28; // and of one where there is room
 const COLOURS = ["phase", "layer", "operator"];
 const SELECT_FIRST = "Select an operation first: click it, or press →.";
@@ -437,6 +438,13 @@ export class EngineView {
     };
     paintLanes(ctx, view);
     drawAxis(ctx, { axis: this.axis, left: LEFT, right: width, top: TOP, bottom, theme });
+    if (!data.ops.n) {
+      ctx.fillStyle = theme.muted;
+      ctx.font = `12px ${theme.font}`;
+      ctx.textAlign = "center";
+      ctx.textBaseline = "middle";
+      ctx.fillText(NOTHING, (LEFT + width) / 2, (TOP + bottom) / 2, width - LEFT);
+    }
     const painted = paintOps(ctx, view);
     drawMarks(ctx, {
       marks: this.marksInView(),

@@ -22,6 +22,20 @@ export function ticks(high, count) {
   return Array.from({ length: Math.floor(high / whole) + 1 }, (_, k) => k * whole);
 }
 
+/** A name that fits: of a long one the beginning and the end, which tells it from others.
+ * @param {string} name @param {number} [most] letters */
+export function short(name, most = 18) {
+  const end = most >> 1;
+  return name.length > most ? `${name.slice(0, most - 1 - end)}…${name.slice(-end)}` : name;
+}
+
+/** An operation as an assignment. @param {string} name @param {string[]} reads
+ * @param {string[]} writes */
+function call(name, reads, writes) {
+  const [to, from] = [writes, reads].map((names) => names.map((one) => short(one, 12)).join(", "));
+  return `${to}${to ? " ← " : ""}${short(name, 12)}(${from})`;
+}
+
 export class Parts {
   /** @param {{signal: AbortSignal, select: (op: number) => any,
    *   start: (op: number, worker?: number) => any, go: (step: number) => any}} options */
@@ -69,7 +83,7 @@ export class Parts {
             ondblclick: () => this.calls.start(op),
           },
           el("i", { class: "mx-sch-dot" }),
-          el("code", { text: `${writes.join(", ")}${writes.length ? " ← " : ""}${name}(${reads.join(", ")})` }),
+          el("code", { text: call(name, reads, writes) }),
           el("small", { text: priority ? `${cost} µs, priority ${priority}` : `${cost} µs` }),
         ),
       ),
@@ -88,7 +102,7 @@ export class Parts {
           el("i", {
             class: "mx-sch-bar",
             style: place(start, end),
-            text: state.operations[op][0],
+            text: short(state.operations[op][0]),
             title: `${state.operations[op][0]}: ${start} to ${end} µs`,
             data: { op, start },
           }),
@@ -124,7 +138,7 @@ export class Parts {
     const axis = el(
       "div",
       { class: "mx-sch-axis", "aria-hidden": "true" },
-      ...ticks(this.end, 8).map((tick) =>
+      ...ticks(this.end, this.end < 1e5 ? 8 : 4).map((tick) =>
         el("span", {
           style: `left:${(100 * tick) / this.end}%`,
           text: `${tick.toLocaleString("en")} µs`,
@@ -192,7 +206,7 @@ export class Parts {
     return el(
       "div",
       { class: "mx-sch-queue", data: { var: name, now: about } },
-      el("b", { text: name, title: `${name}, ${state.sizes[k].toLocaleString("en")} bytes` }),
+      el("b", { text: short(name, 14), title: `${name}, ${state.sizes[k].toLocaleString("en")} bytes` }),
       el("small", { text: `v${version}`, title: `${version} writes are done` }),
       el(
         "span",
@@ -212,7 +226,7 @@ export class Parts {
               onclick: () => this.calls.select(op),
             },
             el("i", { text: writes ? "W" : "R" }),
-            word,
+            short(word),
           );
         }),
       ),
@@ -226,8 +240,8 @@ export class Parts {
       class: "mx-sch-chip",
       draggable: "true",
       "aria-pressed": String(selected),
-      title: "Drag to a worker, or select and press the worker's number",
-      text: state.operations[op][0],
+      title: `${state.operations[op][0]}: drag it to a worker, or select it and press the worker's number`,
+      text: short(state.operations[op][0]),
       signal,
       data: { op: state.operations[op][0], state: 2 },
       onclick: () => this.calls.select(op),

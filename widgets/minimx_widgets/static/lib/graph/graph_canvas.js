@@ -25,6 +25,9 @@ export class GraphCanvas {
     this.picture = { boxes: [], lines: [], width: 1, height: 1 };
     this.hovered = -1;
     this.framed = false;
+    this.wide = 0; // of the surface when it was framed
+    /** @type {any} where the camera was put then */
+    this.put = null;
     this.surface = new Surface({
       parent,
       height,
@@ -127,12 +130,25 @@ export class GraphCanvas {
     if (indices.length > 0) this.camera.look(this.around(indices), glide);
   }
 
-  draw(ctx, width, height) {
-    if (!this.framed && this.picture.boxes.length) {
-      this.framed = true;
-      this.camera.fit(false);
-      if (this.camera.place.scale < 0.45) this.camera.look(this.top(), false);
+  /** Fit the picture when it is first drawn. Of another width, one that is where it was
+   * put is fitted again, and of one that was moved the middle stays in the middle.
+   * @param {number} width */
+  frameFor(width) {
+    const { camera } = this;
+    if (!this.picture.boxes.length || (this.framed && width === this.wide)) return;
+    const moved = this.framed && camera.place !== this.put;
+    if (moved) camera.jump({ ...camera.place, x: camera.place.x + (width - this.wide) / 2 });
+    else {
+      camera.fit(false);
+      if (camera.place.scale < 0.45) camera.look(this.top(), false);
+      this.put = camera.place;
     }
+    this.framed = true;
+    this.wide = width;
+  }
+
+  draw(ctx, width, height) {
+    this.frameFor(width);
     const { place } = this.camera;
     const { boxes, lines } = this.picture;
     ctx.save();

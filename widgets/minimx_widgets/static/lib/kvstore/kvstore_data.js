@@ -60,6 +60,30 @@ export class Step {
     return best;
   }
 
+  /** The first bar of a recorded operation; -1 where this step does not hold it.
+   * @param {number} op */
+  barOf(op) {
+    return op ? this.bars.op.indexOf(op) : -1;
+  }
+
+  /** The next bar after another, or before it, of a key or of all; itself at the end.
+   * @param {number} i -1 for none @param {number} by 1 or -1 @param {number} key */
+  next(i, by, key) {
+    let k = i + by;
+    while (k >= 0 && k < this.n && key >= 0 && this.bars.key[k] !== key) k += by;
+    return k >= 0 && k < this.n ? k : i;
+  }
+
+  /** A bar in words. @param {number} i */
+  about(i) {
+    const { bars, facts } = this;
+    const [start, end] = [bars.start[i], bars.end[i]];
+    return (
+      `${KINDS[bars.kind[i]]} of ${facts.keys[bars.key[i]][0]} at ${facts.rows[bars.row[i]][0]}, ` +
+      `from ${duration(start)}, took ${duration(end - start)}`
+    );
+  }
+
   /** The links that copies of a key take. @param {number} key @returns {Set<number>} */
   wiresOf(key) {
     const found = new Set();

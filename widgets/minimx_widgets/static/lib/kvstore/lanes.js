@@ -11,10 +11,10 @@ const AXIS = 18;
 export const PLACES = "places";
 export const LINKS = "links";
 
-/** The rows. `choose` gets a moment and a key, or -1, that were clicked. */
+/** The rows. `choose` gets a moment and a bar, or -1, that were clicked. */
 export class Lanes {
   /** @param {{parent: HTMLElement, frame: any, signal: AbortSignal,
-   *   choose: (t: number, key: number) => void, hover: (key: number) => void}} options */
+   *   choose: (t: number, bar: number) => void, hover: (key: number) => void}} options */
   constructor({ parent, frame, signal, choose, hover }) {
     this.frame = frame;
     this.choose = choose;
@@ -24,6 +24,8 @@ export class Lanes {
     this.by = PLACES;
     this.t = 0;
     this.key = -1;
+    /** The bars that are marked and pointed at with keys; -1 for none. */
+    this.rings = { marked: -1, pointed: -1 };
     /** @type {any[]} rows with their heights */
     this.rows = [];
     const rows = el("div", { class: "mx-kv-rows" });
@@ -33,7 +35,10 @@ export class Lanes {
       height: 100,
       signal,
       draw: (ctx, width) => this.draw(ctx, width),
-      overlay: (ctx, width) => this.drawHead(ctx, width),
+      overlay: (ctx) => {
+        this.drawRings(ctx);
+        this.drawHead(ctx);
+      },
     });
     // Below the rows, so that it stays where they are scrolled.
     this.axis = new Surface({
@@ -51,6 +56,7 @@ export class Lanes {
   /** @param {any} step */
   show(step) {
     this.step = step;
+    this.rings = { marked: -1, pointed: -1 };
     this.arrange();
   }
 
@@ -159,29 +165,75 @@ export class Lanes {
   }
 
   drawBars(ctx, scale, theme) {
-    const { bars, n, facts } = this.step;
+    const { bars, n } = this.step;
     const colours = coloursOf(theme);
-    const places = new Map(this.rows.map((row) => [row.key, row]));
+    const places = this.places();
     for (let i = 0; i < n; i += 1) {
-      const kind = bars.kind[i];
       const x = this.left + bars.start[i] * scale;
       const wide = Math.max(0.7, (bars.end[i] - bars.start[i]) * scale);
-      ctx.fillStyle = colours[kind];
+      ctx.fillStyle = colours[bars.kind[i]];
       ctx.globalAlpha = this.key < 0 || bars.key[i] === this.key ? 1 : 0.16;
-      if (this.by === PLACES) {
-        const row = places.get(bars.row[i]);
-        const line = row ? row.lines.indexOf(LINE_OF[kind]) : -1;
-        if (line < 0) continue;
-        let y = row.y;
-        for (let k = 0; k < line; k += 1) y += row.tall[k];
-        ctx.fillRect(x, y, wide > 3 ? wide - 0.6 : wide, row.tall[line] - 1);
-      } else if (bars.route[i] >= 0)
-        for (const wire of facts.routes[bars.route[i]]) {
-          const row = places.get(wire);
-          if (row) ctx.fillRect(x, row.y + 1, wide > 3 ? wide - 0.6 : wide, row.high - 2);
-        }
+      for (const [y, high] of this.heights(i, places))
+        ctx.fillRect(x, y, wide > 3 ? wide - 0.6 : wide, high);
     }
     ctx.globalAlpha = 1;
+  }
+
+  /** The rows by the place, or the link, that they are of. */
+  places() {
+    return new Map(this.rows.map((row) => [row.key, row]));
+  }
+
+  /** Where a bar lies, from top down: y and height, once for each link that it is over.
+   * @param {number} i @param {Map<number, any>} places @returns {[number, number][]} */
+  heights(i, places) {
+    const { bars, facts } = this.step;
+    if (this.by === PLACES) {
+      const row = places.get(bars.row[i]);
+      const line = row ? row.lines.indexOf(LINE_OF[bars.kind[i]]) : -1;
+      if (line < 0) return [];
+      let { y } = row;
+      for (let k = 0; k < line; k += 1) y += row.tall[k];
+      return [[y, row.tall[line] - 1]];
+    }
+    if (bars.route[i] < 0) return [];
+    return facts.routes[bars.route[i]]
+      .map((wire) => places.get(wire))
+      .filter(Boolean)
+      .map((row) => [row.y + 1, row.high - 2]);
+  }
+
+  /** Rings round the bars that are marked and pointed at. */
+  drawRings(ctx) {
+    if (!this.step) return;
+    const { theme } = this.frame;
+    const { bars } = this.step;
+    const places = this.places();
+    const { marked, pointed } = this.rings;
+    for (const [i, colour, line] of [[marked, theme.ink, 2.5], [pointed, theme.accent, 1.5]]) {
+      if (i < 0) continue;
+      const scale = this.scale();
+      const x = this.left + bars.start[i] * scale;
+      const wide = Math.max(3, (bars.end[i] - bars.start[i]) * scale);
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = line;
+      for (const [y, high] of this.heights(i, places)) ctx.strokeRect(x - 1, y - 1, wide + 1.5, high + 2);
+    }
+  }
+
+  /** Put rings round bars, and bring the one that is pointed at into sight.
+   * @param {{marked?: number, pointed?: number}} rings */
+  ring(rings) {
+    Object.assign(this.rings, rings);
+    this.surface.invalidateTop();
+    const { pointed = -1 } = rings;
+    if (pointed < 0) return;
+    const [found] = this.heights(pointed, this.places());
+    const box = this.surface.node.parentElement;
+    if (!found || !box) return;
+    const [y, high] = found;
+    if (y < box.scrollTop) box.scrollTop = y - TOP;
+    else if (y + high > box.scrollTop + box.clientHeight) box.scrollTop = y + high - box.clientHeight + TOP;
   }
 
   drawHead(ctx) {
@@ -264,6 +316,8 @@ export class Lanes {
       const busiest = Math.max(...facts.routes[bars.route[bar]].map((w) => facts.wires[w].load));
       lines.push(tipRow("busiest link", percent(busiest)));
     }
+    if (bars.op[bar])
+      lines.push(el("div", { class: "mx-tip-note", text: "click: mark its operation in all views" }));
     this.frame.showTip(x, y, lines, this.surface.node);
   }
 
@@ -275,6 +329,6 @@ export class Lanes {
   click(event) {
     if (!this.step) return;
     const { t, bar } = this.at(event);
-    this.choose(t, bar < 0 ? -1 : this.step.bars.key[bar]);
+    this.choose(t, bar);
   }
 }

@@ -79,11 +79,12 @@ export class Topology {
     if (!this.step || !wide) return;
     const { facts } = this.step;
     this.at = ([x, y]) => [x * wide, y * high];
-    const columns = Math.max(
-      4,
-      ...[0, 1].map((below) => facts.places.filter((one) => one[3] > 0.5 === Boolean(below)).length),
+    const [above, below] = [0, 1].map(
+      (low) => facts.places.filter((one) => one[3] > 0.5 === Boolean(low)).length,
     );
-    this.half = Math.min(31, Math.max(9.5, (0.43 * wide) / columns));
+    /** Half the width of a box, of the upper places and of the lower ones. */
+    this.halves = [above, below].map((count) => Math.min(31, Math.max(3, (0.43 * wide) / Math.max(4, count))));
+    this.half = Math.min(...this.halves);
     const stops = new Set(facts.places.map((one) => `${one[2]},${one[3]}`));
     this.ways = facts.wires.map((wire) => {
       const way = polyline(wire, this.at);
@@ -152,11 +153,14 @@ export class Topology {
 
   placeNode([name, kind, x, y, count, factor], item) {
     const [cx, cy] = this.at([x, y]);
-    const number = name.split(" ").at(-1);
-    const short = this.half > 27 ? name : number;
+    const half = this.halves[Number(y > 0.5)];
+    const number = /\d+/.exec(name)?.[0] ?? name;
+    const short = half > 27 ? name : number;
     const text = shape("text", { x: cx, y: cy + 3.7 });
-    text.textContent = count > 1 ? `${count} ×` : short;
-    const box = { x: cx - this.half, y: cy - 11, width: 2 * this.half, height: 22, rx: kind === "worker" ? 5 : 2 };
+    const fits = half > 9; // else every tenth has its number
+    text.textContent = count > 1 ? `${count} ×` : fits || Number(number) % 10 === 0 ? short : "";
+    const round = kind === "worker" ? Math.min(5, half) : 2;
+    const box = { x: cx - half, y: cy - 11, width: 2 * half, height: 22, rx: round };
     const group = shape("g", { class: "mx-kv-place" }, shape("rect", box), text);
     Object.assign(group.dataset, {
       item,

@@ -4,22 +4,26 @@ import { button, el } from "./dom.js";
 
 /** The message where a view shows nothing of which there is source. */
 const NOTHING = "Select something first: click it, or use the arrow keys.";
+/** The message where a view has source of refusals alone. */
+export const NO_REFUSAL = "Nothing was refused here.";
 
 /** Asks the kernel for source, and shows what it sends until it is closed. */
 export class CodePanel {
   /**
    * @param {{model: any, frame: any, signal: AbortSignal, title?: string,
-   *   what?: () => object | string | null}} options `what` says what is selected, as the
+   *   what?: () => object | string | null, refusals?: boolean}} options `what` says what is selected, as the
    *   kernel is asked for it, or in words why there is none; with it the view has a button,
-   *   called `title`, and the key O
+   *   called `title`, and the key O. `refusals` says that there is source of nothing but
+   *   refusals: then the button is there after one
    */
-  constructor({ model, frame, signal, title = "", what }) {
+  constructor({ model, frame, signal, title = "", what, refusals = false }) {
     this.model = model;
     this.frame = frame;
-    this.what = what;
+    this.what = refusals ? () => NO_REFUSAL : what;
+    this.refusals = refusals;
     /** Whether something was refused since: the source of that comes first. */
     this.refused = false;
-    if (what) {
+    if (this.what) {
       frame.code = this;
       this.words = `${title} (O)`;
       this.button = button({
@@ -29,6 +33,7 @@ export class CodePanel {
         signal,
         onclick: () => this.open(),
       });
+      this.button.hidden = refusals;
       frame.addTool(this.button);
     }
     this.title = el("b", {});
@@ -57,8 +62,12 @@ export class CodePanel {
 
   /** Show what the kernel has on the last refusal, else on what is selected. */
   open() {
+    if (!this.frame.live) {
+      this.show({ name: "nothing", error: this.frame.unasked("Source") });
+      return;
+    }
     if (this.refused) {
-      this.answered(true);
+      if (!this.refusals) this.answered(true);
       this.ask({ error: true });
       return;
     }
@@ -75,6 +84,7 @@ export class CodePanel {
     this.button.title = title;
     this.button.setAttribute("aria-label", title);
     this.button.dataset.refused = String(!ok);
+    if (this.refusals) this.button.hidden = ok;
   }
 
   /** @param {object} what for the kernel */

@@ -53,6 +53,8 @@ export class Frame {
     this.help = helpCard(title, help, common, signal, () => this.toggleHelp(false));
     this.tip = el("div", { class: "mx-tip", role: "tooltip", hidden: true });
     this.note = el("div", { class: "mx-note", role: "alert", hidden: true });
+    /** What is said while there is no kernel; in a lab its first line says it for all. */
+    this.away = "";
     const head = el(
       "div",
       { class: "mx-head" },
@@ -107,11 +109,23 @@ export class Frame {
     clearInterval(this.refresh);
     if (CONTROLS.includes(root.dataset.view ?? ""))
       for (const part of [this.body, this.tools]) part.inert = state !== LIVE;
-    if (!root.closest(".mx-lab")) this.setNote(WORDS[state], "error");
+    this.away = root.closest(".mx-lab") ? "" : WORDS[state];
+    this.setNote("");
     for (const { children } of this.numbers.children)
       if (state === GONE && children[0].textContent === "state")
         children[1].textContent = "kernel gone";
     root.dispatchEvent(new CustomEvent("mx-kernel", { detail: state }));
+  }
+
+  /** Whether the kernel can be asked. */
+  get live() {
+    return (this.root.dataset.kernel ?? LIVE) === LIVE;
+  }
+
+  /** What is said where something would have to be asked of a kernel that is not there.
+   * @param {string} what */
+  unasked(what) {
+    return `${what} comes from the kernel. ${WORDS[this.root.dataset.kernel ?? LIVE]}`;
   }
 
   /** @param {boolean} table */
@@ -217,11 +231,14 @@ export class Frame {
     );
   }
 
-  /** A message above the picture, or none. @param {string} text @param {string} [kind] */
+  /** A message above the picture, or none. Without a kernel nothing is on its way, so of
+   * messages only those are left that say what was wrong.
+   * @param {string} text @param {string} [kind] */
   setNote(text, kind = "info") {
-    this.note.hidden = !text;
-    this.note.textContent = text;
-    this.note.dataset.kind = kind;
+    const said = this.away ? [this.away, kind === "info" ? "" : text].filter(Boolean).join(" ") : text;
+    this.note.hidden = !said;
+    this.note.textContent = said;
+    this.note.dataset.kind = this.away ? "error" : kind;
   }
 
   /**
@@ -288,6 +305,10 @@ export class Frame {
     clearInterval(this.refresh);
     if (!on) return;
     const ask = () => this.model.send({ kind: "table" });
+    if (!this.live && !this.table.querySelector("table")) {
+      this.table.textContent = this.unasked("The table");
+      return;
+    }
     if (!this.table.firstChild) this.table.textContent = "Asking the kernel for the table…";
     this.refresh = setInterval(ask, 1000);
     ask();

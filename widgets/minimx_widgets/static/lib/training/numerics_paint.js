@@ -206,7 +206,10 @@ export function paintLanes(ctx, options) {
   ctx.textAlign = "center";
   ctx.textBaseline = "top";
   for (const value of ticks(...data.range, Math.max(2, (upper.right - upper.left) / 90)))
-    if (Number.isInteger(value)) ctx.fillText(count(value), x(value), lower.bottom + 5);
+    if (Number.isInteger(value)) {
+      const half = ctx.measureText(count(value)).width / 2;
+      ctx.fillText(count(value), Math.min(x(value), width - half - 1), lower.bottom + 5);
+    }
 }
 
 function paintScale(ctx, { data, theme, box, x, scale, limits, picked }) {
@@ -263,7 +266,10 @@ function paintNorms(ctx, { all, one, box, x, theme }) {
   const y = (/** @type {number} */ v) =>
     box.bottom - ((Math.log10(v) - low) / (high - low)) * (box.bottom - box.top);
   const marks = Array.from({ length: high - low + 1 }, (_, k) => 10 ** (low + k));
-  sideTicks(ctx, theme, box, marks.length > 4 ? marks.filter((_, k) => k % 2 === 0) : marks, y, scientific);
+  const shown = marks.length > 4 ? marks.filter((_, k) => k % 2 === 0) : marks;
+  const power = (/** @type {number} */ value) =>
+    value >= 0.01 && value < 10_000 ? scientific(value) : `10${superscript(Math.round(Math.log10(value)))}`;
+  sideTicks(ctx, theme, box, shown, y, power);
   for (const [series, colour, wide] of [
     [all, theme.category[1], 1.7],
     [one, theme.ink, 1.1],
