@@ -199,7 +199,9 @@ def _index() -> str:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     opening = readme.partition("\n## ")[0]
     course = sorted(path.stem for path in (ROOT / "notebooks").glob(COURSE))
-    beside = ["every-other-knob", "choosing-a-convolution", "same-as-pytorch"]
+    beside = sorted(
+        {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} - {*course}
+    )
     ways = sorted(path.stem for path in (ROOT / "book" / "ways").glob("*.md"))
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],

@@ -44,6 +44,7 @@ def short(path: Path) -> str:
     if path.stem[:2].isdigit():
         return path.stem[:2]
     return {
+        "before-you-rely-on-it": "rely",
         "choosing-a-convolution": "conv",
         "every-other-knob": "every",
         "same-as-pytorch": "same",
