@@ -60,9 +60,13 @@ def record() -> Record:
     ops = tables["ops"] = np.zeros(OPERATIONS, dtype_of("ops"))
     ops["op"] = n + 1
     ops["name"] = at[f"{LONG}_0"] + n % 200
-    layers = np.array([at[f"{LONG}/stage{k // 10}/{LONG}_{k}"] for k in range(200, 400)])
+    layers = np.array(
+        [at[f"{LONG}/stage{k // 10}/{LONG}_{k}"] for k in range(200, 400)]
+    )
     ops["layer"] = layers[n % 200]
-    ops["phase"] = np.array([at["forward"], at["backward"], at["update"]])[n * 3 // 500 % 3]
+    ops["phase"] = np.array([at["forward"], at["backward"], at["update"]])[
+        n * 3 // 500 % 3
+    ]
     ops["device"] = at["gpu(0)"] + n % DEVICES
     ops["worker"] = at["gpu(0)/0"] + n % LANES
     ops["t_start"] = 10_000 + 40_000 * n
@@ -137,7 +141,12 @@ def looked(classes: int = 4, names: tuple[str, ...] = ()) -> views.DataView:
 def turned() -> Turns:
     """Turns of knobs with long values; figures of a terabyte and of a day."""
     turns = Turns()
-    low = {"peak": 1.0 * TERABYTE, "planned": 3.0 * TERABYTE, "ms": 8.64e7, "loss": 1e30}
+    low = {
+        "peak": 1.0 * TERABYTE,
+        "planned": 3.0 * TERABYTE,
+        "ms": 8.64e7,
+        "loss": 1e30,
+    }
     more = {"reserved": 64.0 * TERABYTE, "pushes": 1e9, "driver_calls": 1e9}
     step = 0
     for turn in range(40):
@@ -145,7 +154,9 @@ def turned() -> Turns:
             step += 10**9
             turns.stepped(step, Facts(**{**low, **more}))
         turns.turned("MXNET_EXEC_ENABLE_INPLACE", "0", "1")
-        turns.note("MXNET_EXEC_ENABLE_INPLACE", f"bound again, as {LONG} and {LONG} did")
+        turns.note(
+            "MXNET_EXEC_ENABLE_INPLACE", f"bound again, as {LONG} and {LONG} did"
+        )
         turns.turned("MXNET_HOME", f"/{LONG}/{turn}", f"/{LONG}/{LONG}/{turn + 1}")
         turns.note("MXNET_HOME", f"read when {LONG} is looked up in {LONG} again")
     return turns

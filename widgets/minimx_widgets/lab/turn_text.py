@@ -72,7 +72,9 @@ FIGURES = (
     Figure("ms", "step time", milliseconds),
     Figure("pushes", "pushes", count, NEITHER),
     Figure("driver_calls", "driver calls", count),
-    Figure("loss", "loss", lambda value: f"{value:.4f}" if value < 1e5 else f"{value:.2e}"),
+    Figure(
+        "loss", "loss", lambda value: f"{value:.4f}" if value < 1e5 else f"{value:.2e}"
+    ),
     Figure("accuracy", "accuracy", lambda value: f"{100 * value:.1f} %", MORE),
     Figure("skipped", "skipped", count),
 )
