@@ -141,15 +141,10 @@ def _rows(record: Any) -> list[_Row]:
     ops = ops[~np.isin(ops["op"], ops["inside"])]
     ops = ops[np.argsort(ops["t_start"], kind="stable")]
     busy: Counter[int] = Counter()
-    for device, phase, start, end in zip(
-        ops["device"].tolist(),
-        record.texts(ops["phase"]),
-        ops["t_start"].tolist(),
-        ops["t_end"].tolist(),
-        strict=True,
-    ):
+    phases, took = record.texts(ops["phase"]), (ops["t_end"] - ops["t_start"]).tolist()
+    for device, phase, ns in zip(ops["device"].tolist(), phases, took, strict=True):
         if phase in ("forward", "backward"):
-            busy[device] += end - start
+            busy[device] += ns
     if busy:
         ops = ops[ops["device"] == busy.most_common(1)[0][0]]
     return [
