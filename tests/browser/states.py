@@ -225,10 +225,18 @@ def _of(name: str, make: Callable[[], Record]) -> Make:
     return lambda: getattr(views, name)(make())
 
 
+def _measured(of: Record) -> views.KVStoreView:
+    """What a record holds of communication."""
+    view = views.KVStoreView(record=of)
+    view.choose(source="measured")
+    return view
+
+
 #: Views without anything to show.
 EMPTY: dict[str, Make] = {
     **{name: _of(name, Record) for name in OF_RECORDS},
     "KVStoreView": lambda: views.KVStoreView(record=Record()),
+    "KVStoreView, measured": lambda: _measured(Record()),
     "DataView": lambda: views.DataView(Probe()),
     "ABCompare": lambda: views.ABCompare(Record(), Record()),
     "SideBySide": compared,

@@ -175,10 +175,7 @@ def test_a_refused_value_is_told_at_its_switch_until_it_is_settled(
 SOURCE = ".mx-code-panel"
 
 
-@pytest.mark.parametrize("light", [True, False])
-def test_a_refusal_opens_the_lines_that_refuse_it(
-    page: Page, turns: Turns, light: bool
-) -> None:
+def test_a_refusal_opens_the_lines_that_refuse_it(page: Page, turns: Turns) -> None:
     def go_back(number: int) -> None:
         put_back(turns.get(number))
 
@@ -190,7 +187,7 @@ def test_a_refusal_opens_the_lines_that_refuse_it(
         "turns": (BeforeAfter(turns, go_back=go_back), {"kind": "back", "number": 3}),
     }
     for name, (view, message) in asked.items():
-        stand(page, view, light)
+        stand(page, view)
         told: list[dict[str, Any]] = []
         view.send = told.append
         view._answer(message)
@@ -202,7 +199,9 @@ def test_a_refusal_opens_the_lines_that_refuse_it(
         view._answer(sent(page)[-1])
         page.evaluate("message => stage.tell(message)", told[-1])
         assert "raise " in page.locator(f"{SOURCE} mark").first.inner_text()
-        shoot(page, f"refusal-{name}-{'light' if light else 'dark'}")
+        shoot(page, f"refusal-{name}-light")
+        page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; }")
+        shoot(page, f"refusal-{name}-dark")
         page.keyboard.press("Escape")
         assert page.locator(SOURCE).is_hidden()
         assert page.evaluate("() => document.activeElement.dataset.view") == name

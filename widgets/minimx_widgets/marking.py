@@ -20,7 +20,7 @@ class Marking(PicturedWidget):
     """What is selected in the views of a run is marked here, and the other way round.
 
     The page finds the selection under `run_id`, which is empty without a run, and is
-    told what a cell selects by a message of the kind "select".
+    notified of what a cell selects by a message of the kind "select".
     """
 
     run_id = traitlets.Unicode().tag(sync=True)

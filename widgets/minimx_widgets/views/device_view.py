@@ -62,15 +62,20 @@ def in_order(lanes: Sequence[str]) -> list[str]:
 
     >>> in_order(["host → gpu(0)", "gpu(0) copy/0", "gpu(0)/0", "cpu(0)/0", "python"])
     ['python', 'cpu(0)/0', 'gpu(0)/0', 'gpu(0) copy/0', 'host → gpu(0)']
+    >>> in_order(["gpu(10)/0", "gpu(2)/0", "gpu(1)/0"])
+    ['python', 'gpu(1)/0', 'gpu(2)/0', 'gpu(10)/0']
     """
 
-    def key(lane: str) -> tuple[bool, bool, bool, str, bool, bool]:
+    def key(lane: str) -> tuple[bool, bool, bool, list[str | int], bool, bool]:
         group, label = placed(lane)
         return (
             lane != PUSHER,
             group == LINKS,
             group == "all devices",
-            group,
+            [
+                int(part) if part.isdigit() else part
+                for part in re.split(r"(\d+)", group)
+            ],
             label.startswith("copy"),
             label.startswith("urgent"),
         )

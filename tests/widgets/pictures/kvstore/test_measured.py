@@ -162,3 +162,14 @@ def test_the_last_step_is_that_of_the_device_which_is_counted() -> None:
     last = LastStep(record)
     assert last.texts(last.ops()["phase"]) == ["backward", "forward"]
     assert set(last.texts(last.ops()["device"])) == {"gpu(0)"}
+
+
+def test_communication_of_other_steps_is_said_to_be_there() -> None:
+    record = recorded(1)
+    for step in (1, 2):
+        for k, phase in enumerate(("backward", "forward")):
+            t = record.conditions.t_start + STEP * step + 400 * k
+            record.op(100 + 2 * step + k, "dot", "net/dense0", phase, "gpu(0)",
+                      "gpu(0)/0", t, t, t, t + 90, 0, 0, False)  # fmt: skip
+    scene = measured(record)
+    assert scene.numbers is None and "other parts of it do" in scene.lesson
