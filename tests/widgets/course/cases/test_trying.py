@@ -9,8 +9,8 @@ from minimx.core.errors import KnobError
 from minimx.core.knobs import knobs
 from minimx.tools import knob_examples
 from minimx.tools.knob_examples import Needs
-from minimx_widgets.course import trying
-from minimx_widgets.course.trying import check_hunt, tried
+from minimx_widgets.course.cases import trying
+from minimx_widgets.course.cases.trying import check_hunt, tried
 
 GOOD = {
     "MXNET_CPU_MEM_LARGE_ALLOC_ROUND_SIZE": 1,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import minimx as mx
-from minimx_widgets.course import relying
-from minimx_widgets.course.relying import Loop, Mixed, check_checkpoint
+from minimx_widgets.course.cases import relying
+from minimx_widgets.course.cases.relying import Loop, Mixed, check_checkpoint
 
 
 def test_copies_are_there_and_back_in_both_passes() -> None:

@@ -1,0 +1,1 @@
+"""Probes, exercises and verdicts of cases: notebooks beside the numbered course."""
