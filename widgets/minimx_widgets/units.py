@@ -32,9 +32,11 @@ def human_time(ns: float) -> str:
 def human_count(value: float) -> str:
     """A count, thousands shortened.
 
-    >>> human_count(940), human_count(12800)
-    ('940', '12.8 k')
+    >>> human_count(940), human_count(12800), human_count(1e30)
+    ('940', '12.8 k', '1e+30')
     """
+    if abs(value) >= 1e15:
+        return f"{value:.0e}"
     for size, unit in ((1e9, " G"), (1e6, " M"), (1e4, " k")):
         if abs(value) >= size:
             return _short(value / (size if unit != " k" else 1e3)) + unit
@@ -48,6 +50,15 @@ def human_share(value: float) -> str:
     ('50 %', '3.4 %', '0 %')
     """
     return f"{100 * value:.{1 if 0 < value < 0.1 else 0}f} %"
+
+
+def human_loss(value: float) -> str:
+    """A loss in words, one that left all bounds as well.
+
+    >>> human_loss(0.69315), human_loss(1e30)
+    ('0.6932', '1.00e+30')
+    """
+    return f"{value:.4f}" if not abs(value) >= 1e5 else f"{value:.2e}"
 
 
 def counted(number: int, noun: str) -> str:

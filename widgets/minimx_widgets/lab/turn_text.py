@@ -10,7 +10,7 @@ from typing import Any
 from minimx.core.knobs import knobs
 from minimx_widgets.lab.turns import SETTLED, Turn
 from minimx_widgets.training.meter import Facts
-from minimx_widgets.units import counted, human_bytes, human_count
+from minimx_widgets.units import counted, human_bytes, human_count, human_loss
 
 #: What knobs and settings are called that learners meet first.
 PLAIN = {
@@ -72,9 +72,7 @@ FIGURES = (
     Figure("ms", "step time", milliseconds),
     Figure("pushes", "pushes", count, NEITHER),
     Figure("driver_calls", "driver calls", count),
-    Figure(
-        "loss", "loss", lambda value: f"{value:.4f}" if value < 1e5 else f"{value:.2e}"
-    ),
+    Figure("loss", "loss", human_loss),
     Figure("accuracy", "accuracy", lambda value: f"{100 * value:.1f} %", MORE),
     Figure("skipped", "skipped", count),
 )

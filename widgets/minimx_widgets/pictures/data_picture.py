@@ -68,14 +68,16 @@ def _image(view: DataView, one: Seen, x: float, y: float, *, dark: bool) -> list
     chance = f"{100 * one.chances[0][1]:.0f} %" if one.chances else ""
     if not one.right and one.guess is not None:
         chance += f" is {view.name(one.label)}"
+    label, chance = (
+        svg.clipped(text, SIDE + 12, size)
+        for text, size in ((label, 11), (chance.strip(), 9.5))
+    )
     middle = x + SIDE / 2
     return [
         svg.rect(x - 2, y - 2, SIDE + 4, SIDE + 4, colour, title=view.describe(one)),
         _pixels(one.pixels, x, y, SIDE, SIDE),
         svg.text(middle, y + SIDE + 15, label, ink, anchor="middle", bold=True),
-        svg.text(
-            middle, y + SIDE + 28, chance.strip(), muted, anchor="middle", size=9.5
-        ),
+        svg.text(middle, y + SIDE + 28, chance, muted, anchor="middle", size=9.5),
     ]
 
 

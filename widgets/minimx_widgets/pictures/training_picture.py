@@ -23,7 +23,7 @@ from minimx_widgets.pictures.training_series import (
     running_median,
     trend,
 )
-from minimx_widgets.units import human_count, human_share
+from minimx_widgets.units import human_count, human_loss, human_share
 
 if TYPE_CHECKING:
     from minimx_widgets.views.training_monitor import TrainingMonitor
@@ -89,7 +89,7 @@ def _charts(view: TrainingMonitor, *, dark: bool) -> list[Chart]:
     return [
         Chart(
             ("loss",) if linear else ("loss, logarithmic", "loss"),
-            _maybe(loss, lambda v: f"{v:.4f}"),
+            _maybe(loss, human_loss),
             [*_shadow(view, LOSS, dark), Drawn(steps, losses, forward, "faint"),
              Drawn(steps, trend(losses), forward)],
             view.loss_scale, (0.0,) if linear else (), human_count,

@@ -31,7 +31,7 @@ from minimx_widgets.pictures.training_series import (
 )
 from minimx_widgets.run import News
 from minimx_widgets.tables import Table
-from minimx_widgets.units import human_count
+from minimx_widgets.units import human_count, human_loss
 
 __all__ = ["BATCH", "LOSS", "SPEED", "TEST", "TRAIN", "TrainingMonitor"]
 RECENT = 1_000_000_000  # nanoseconds over which the split by phase is taken
@@ -95,7 +95,7 @@ class TrainingMonitor(View):
         parts = [f"{len(steps)} steps"]
         loss, test, train = (self.last(name) for name in (LOSS, TEST, TRAIN))
         if loss is not None:
-            parts.append(f"loss={loss:.4f}")
+            parts.append(f"loss={human_loss(loss)}")
         if train is not None:
             parts.append(f"train={100 * train:.1f}%")
         if test is not None:
@@ -152,7 +152,7 @@ class TrainingMonitor(View):
         rows = [
             (
                 str(number),
-                _maybe(values.get(LOSS), lambda v: f"{v:.4f}"),
+                _maybe(values.get(LOSS), human_loss),
                 _maybe(values.get(TRAIN), lambda v: f"{100 * v:.2f} %"),
                 _maybe(values.get(TEST), lambda v: f"{100 * v:.2f} %"),
                 _maybe(values.get(SPEED), human_count),

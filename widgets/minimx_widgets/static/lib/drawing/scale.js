@@ -89,6 +89,7 @@ export function moment(ns, step) {
 /** A count in words: 12800 is "12.8 k". @param {number} value */
 export function count(value) {
   const size = Math.abs(value);
+  if (size >= 1e15) return value.toExponential(0);
   if (size >= 1e9) return `${short(value / 1e9)} G`;
   if (size >= 1e6) return `${short(value / 1e6)} M`;
   if (size >= 1e4) return `${short(value / 1e3)} k`;
