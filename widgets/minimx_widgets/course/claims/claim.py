@@ -43,6 +43,7 @@ TIPS_OF_1X = Document("performance tips", "performance-tips.md", "1.x")
 GUIDE = Document("troubleshooting guide", "troubleshooting-guide.md", "1.x")
 #: What users reported; a report has no lines.
 REPORTS: Final = ""
+NONE: Final = "none"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def claim(
     kind: Kind,
     experiment: Callable[..., Numbers],
     *,
-    tolerance: str = "none",
+    tolerance: str = NONE,
     last: int = 0,
 ) -> Callable[[Callable[..., Decision]], Claim]:
     """Make a `Claim` of the function that decides; the arguments are its fields."""

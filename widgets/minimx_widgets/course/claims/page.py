@@ -21,8 +21,8 @@ from typing import TextIO
 from minimx.commands.cli.lab import notebooks_folder
 from minimx.tools.progress import Bar
 from minimx_widgets.course.claims import MODULES, every, in_notebook
-from minimx_widgets.course.claims.claim import Claim
-from minimx_widgets.course.parts.text import table, verdicts
+from minimx_widgets.course.claims.claim import NONE, Claim
+from minimx_widgets.course.parts.text import VERDICTS, table, verdicts
 
 WIDE = 60  # characters of a claim in the table
 
@@ -33,14 +33,12 @@ What MXNet's documents say, and what became of it. Each claim has an experiment,
 typed. `minimx claims --markdown` writes this page, and a test holds it to what the
 functions say.
 
-The second column says how a number came about. *Measured* was timed or counted while
-something ran, *virtual* is read off the virtual clock, which is the same on every
-machine, *planned* was computed without running anything, *modelled* comes from costs
-of machines that are not here. What is measured here was measured on {machine}.
+In brackets stand the document, the line, and how the numbers came about. *Measured* was
+timed or counted while something ran, *virtual* is read off the virtual clock, which is
+the same on every machine, *planned* was computed without running anything, *modelled*
+comes from costs of machines that are not here. What is measured was measured on
+{machine}.
 """
-COLUMNS = """\
-| claim | where; kind | verdict | evidence | tolerance |
-| --- | --- | --- | --- | --- |"""
 
 
 def listing(claims: Sequence[Claim]) -> str:
@@ -126,16 +124,23 @@ def page(found: Judged) -> Iterator[str]:
         judged = [one for one in in_notebook(notebook) if (notebook, one.name) in found]
         if judged:
             title, file = heading(notebook)
-            yield f"## {title}\n\n[The notebook](../notebooks/{file})\n\n{COLUMNS}"
+            yield f"## {title}\n\n[The notebook](../notebooks/{file})\n"
             yield from (line(one, found[notebook, one.name]) for one in judged)
             yield ""
 
 
 def line(one: Claim, row: tuple[str, str, str]) -> str:
-    """A row of the page."""
+    """The entry of a claim: its verdict, what was expected, and what was found."""
     _, verdict, evidence = row
-    cells = (one.text, f"{one.place}; {one.kind}", verdict, evidence, one.tolerance)
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    said = [one.shown, f"Expected: {one.prediction}", f"Found: {evidence}."]
+    if one.tolerance != NONE:
+        said.append(f"Tolerance: {one.tolerance}.")
+    return f"- **{mark(verdict)}** " + "<br>".join(said).replace("*", "\\*")
+
+
+def mark(verdict: str) -> str:
+    """A verdict behind its mark."""
+    return f"{VERDICTS[verdict.split()[0]]} {verdict}"
 
 
 def heading(notebook: str) -> tuple[str, str]:

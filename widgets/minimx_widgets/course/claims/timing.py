@@ -59,20 +59,27 @@ def when_needed(done: int) -> Decision:
     )
 
 
-def wrong_index() -> Numbers:
-    """At which moment a wrong index is an error, and whether the error has the line."""
+def _refused(engine: str) -> tuple[str, str]:
+    """Where a wrong index is an error, and what the error says."""
     shelf, index = mx.nd.array([10, 20, 30]), mx.nd.array([7])
-    where, notes = "", ""
-    try:
-        book = mx.nd.take(shelf, index, mode="raise")
-        where = "at the next operation"
-        price = book * 1.19
-        where = "at asnumpy, two operations later"
-        price.asnumpy()
-    except mx.MXNetError as error:
-        where = where or "at the call"
-        notes = str(error) + "".join(getattr(error, "__notes__", ()))
-    return {"where": where, "line": "mx.nd.take(" in notes}
+    where = "at the call"
+    with mx.knobs(MXNET_ENGINE_TYPE=engine):
+        try:
+            book = mx.nd.take(shelf, index, mode="raise")
+            where = "at the next operation"
+            price = book * 1.19
+            where = "at asnumpy, two operations later"
+            price.asnumpy()
+        except mx.MXNetError as error:
+            return where, "".join([str(error), *getattr(error, "__notes__", ())])
+    return "nowhere", ""
+
+
+def wrong_index() -> Numbers:
+    """Where a wrong index is an error, by engine; whether it has the line of a cell."""
+    where, said = _refused("ThreadedEnginePerDevice")
+    naive, _ = _refused("NaiveEngine")
+    return {"where": where, "naive": naive, "line": "mx.nd.take(" in said}
 
 
 @claim(
@@ -83,7 +90,7 @@ def wrong_index() -> Numbers:
     "measured",
     wrong_index,
 )
-def far_from_origin(where: str, line: bool) -> Decision:
+def far_from_origin(where: str, naive: str, line: bool) -> Decision:
     """An error should come out later than at the call that is wrong."""
     with_line = (
         "It brings along the line that pushed the operation"
@@ -92,7 +99,7 @@ def far_from_origin(where: str, line: bool) -> Decision:
     )
     return (
         if_true(where != "at the call"),
-        f"the error came out {where}. {with_line}; NaiveEngine raises it at the call",
+        f"the error came out {where}, and under NaiveEngine {naive}. {with_line}",
     )
 
 
