@@ -161,6 +161,8 @@ pages: $(STAMPS)/test
 	mv book/operators.md.new book/operators.md
 	$(BIN)/python -m tests.ways
 	$(BIN)/python -m minimx_widgets.gallery book
+	$(BIN)/minimx claims --markdown > book/claims.md.new
+	mv book/claims.md.new book/claims.md
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

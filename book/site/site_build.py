@@ -204,7 +204,10 @@ def _index() -> str:
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
         "The laboratory": ["book/views", "book/replay"],
-        "Reference": [f"book/{n}" for n in ("knobs", "operators", "glossary", "third")],
+        "Reference": [
+            f"book/{name}"
+            for name in ("knobs", "operators", "claims", "glossary", "third")
+        ],
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),
             "book/contributing",
