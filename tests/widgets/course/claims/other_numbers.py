@@ -8,8 +8,6 @@ from minimx.kvstore.simulation import simulate
 from minimx_widgets.course.batching import Feeding
 from minimx_widgets.course.data_parallel.workloads import line, three_layers
 
-CONVOLUTION, SAME = "choosing-a-convolution", "same-as-pytorch"
-
 
 def _nets(share: float, extra: float) -> dict[str, Any]:
     rules = {"1.x": (share, extra), "remap": (share, extra)}
@@ -58,7 +56,6 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "threads_for_urgent_jobs": ({"arrival": 15.0, "need": 15.0}, "fails"),
         "half_of_the_processors": ({"processors": 16, "asked": {1: 8}}, "holds"),
         "one_place_each": ({"free": [2, 2], "bound": [2, 2]}, "fails"),
-        # The verdict begins with "holds" in both; the rest is another.
         "a_single_device": ({"same": 6.0, "other": 6.0}, "holds"),
     },
     "04": {
@@ -217,7 +214,7 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "round_for_changing_shapes": ({"costs": {"training": (1.0, 2.0)}}, "holds"),
         "unpooled": ({"asked": {"training": (9, 3)}}, "fails"),
     },
-    CONVOLUTION: {
+    "conv": {
         "tests_are_run": ({"without": True, "with_it": True}, "holds"),
         "fastest_of_all": (
             {"taken": {1: ("direct", 0), 2: ("direct", 0)}},
@@ -230,7 +227,7 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "filtered_is_more_exact": ({"ratios": {"F(4×4)": 19.0}}, "holds"),
         "sometimes_helps": ({"gain": 0.1}, "fails"),
     },
-    SAME: {
+    "same": {
         "other_accuracy": ({"one": 1.6, "means": 4.0, "noise": 1.6}, "holds"),
         "less_precise": ({"steps": 32, "far": 0.1}, "holds"),
         "learns_the_same": ({"agree": [False, False], "words": []}, "fails"),

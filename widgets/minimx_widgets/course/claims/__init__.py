@@ -18,7 +18,7 @@ from typing import Any
 from minimx_widgets.course.claims.claim import Claim
 
 _HERE, _COURSE = __name__, __name__.rpartition(".")[0]
-#: By notebook, the module with its claims.
+#: By notebook, named as in its cards, the module with its claims.
 MODULES: Mapping[str, str] = {
     "00": f"{_HERE}.knob_board",
     "01": f"{_HERE}.timing",
@@ -36,8 +36,8 @@ MODULES: Mapping[str, str] = {
     "13": f"{_COURSE}.data_parallel.claims",
     "14": f"{_HERE}.profiling",
     "16": f"{_COURSE}.own_policies.claims",
-    "choosing-a-convolution": f"{_HERE}.convolving",
-    "same-as-pytorch": f"{_HERE}.same",
+    "conv": f"{_HERE}.convolving",
+    "same": f"{_HERE}.same",
 }
 
 

@@ -21,7 +21,6 @@ from minimx_widgets.course.claims.claim import (
 )
 from minimx_widgets.units import human_bytes
 
-HERE = "choosing-a-convolution"
 SMALL = 4  # MiB of workspace
 WORSE = 4  # times the error of the plain sum
 
@@ -40,7 +39,7 @@ def tests_run() -> Numbers:
 
 
 @claim(
-    HERE,
+    "conv",
     "“Performance tests are run to pick the convolution algo when value is 1 or 2”",
     V2,
     310,
@@ -77,7 +76,7 @@ def _taken(taken: Mapping[int, tuple[str, int]]) -> tuple[bool, str]:
 
 
 @claim(
-    HERE,
+    "conv",
     "“Value of 2 chooses the fastest algo whose memory requirements may be larger than "
     "the default workspace threshold”",
     V2,
@@ -97,7 +96,7 @@ def as_in_1x() -> Numbers:
 
 
 @claim(
-    HERE,
+    "conv",
     "“Value of 2 chooses the fastest algo whose memory requirements may be larger than "
     "the default workspace threshold”, in MXNet 1.5 to 1.9",
     V1,
@@ -124,7 +123,7 @@ def errors() -> Numbers:
 
 
 @claim(
-    HERE,
+    "conv",
     "“Numerical accuracy may be improved by filtering out configs shown with 'rp', 'w' "
     "or 'fft'”",
     V2,
@@ -175,7 +174,7 @@ def tuned() -> Numbers:
 
 
 @claim(
-    HERE,
+    "conv",
     "“export MXNET_CUDNN_AUTOTUNE_DEFAULT=1 … sometimes also helps”",
     TIPS,
     144,

@@ -146,7 +146,7 @@ def mark(verdict: str) -> str:
 def heading(notebook: str) -> tuple[str, str]:
     """The title of a notebook, and the name of its file."""
     folder = notebooks_folder() or Path()
-    (path,) = folder.glob(f"{notebook}*.ipynb")
+    (path,) = folder.glob(f"*{notebook}*.ipynb")
     first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"]
     return "".join(first).splitlines()[0].lstrip("# "), path.name
 

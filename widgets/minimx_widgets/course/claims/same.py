@@ -14,7 +14,6 @@ from minimx_widgets.course.claims.claim import (
 from minimx_widgets.course.same import recorded
 from minimx_widgets.course.same.record import apart
 
-HERE = "same-as-pytorch"
 REPORTED = 4.0  # points between Caffe's 97 % and MXNet's 93 %
 ROUNDING = 1e-4
 
@@ -31,7 +30,7 @@ def seeds(epoch: int = 3) -> Numbers:
 
 
 @claim(
-    HERE,
+    "same",
     "Caffe 97 %, MXNet 93 %, “the same training examples and the same parameter "
     "setting”",
     report("report mxnet#7592", "0.x"),
@@ -58,7 +57,7 @@ def lstm_steps(count: int = 32) -> Numbers:
 
 
 @claim(
-    HERE,
+    "same",
     "“The precision of PyTorch is less than MXNet”: 0.98714 and 0.99168, with an LSTM",
     report("report pytorch#3066", "0.x"),
     0,
@@ -86,7 +85,7 @@ def both_networks() -> Numbers:
 
 
 @claim(
-    HERE,
+    "same",
     "minimx learns what PyTorch learns, by <code>make same</code>",
     Document("minimx", "", "minimx"),
     0,

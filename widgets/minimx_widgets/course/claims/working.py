@@ -185,7 +185,8 @@ def two_cpus(second: int = 1) -> Numbers:
 def a_single_device(same: float, other: float) -> Decision:
     """Another number should make no difference."""
     return (
-        if_true(same == other, "holds", "holds for memory and cores, not for workers"),
+        if_true(same == other, "holds", "depends on what is counted"),
         f"two operations of 3 ms take {same:g} ms on cpu(0), and {other:g} ms on "
-        "cpu(0) and cpu(1): each number has workers of its own",
+        "cpu(0) and cpu(1): each number has workers of its own, and memory and cores "
+        "are shared",
     )
