@@ -163,6 +163,8 @@ pages: $(STAMPS)/test
 	$(BIN)/python -m tests.notebooks.places > book/where.md.new
 	mv book/where.md.new book/where.md
 	$(BIN)/python -m minimx_widgets.gallery book
+	$(BIN)/minimx claims --markdown > book/claims.md.new
+	mv book/claims.md.new book/claims.md
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

@@ -207,7 +207,8 @@ def _index() -> str:
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
         "The laboratory": ["book/views", "book/replay"],
         "Reference": [
-            f"book/{n}" for n in ("knobs", "where", "operators", "glossary", "third")
+            f"book/{name}"
+            for name in ("knobs", "where", "operators", "claims", "glossary", "third")
         ],
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),

@@ -9,6 +9,7 @@
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
     minimx launch -n N [--hostfile F] PROGRAM …
+    minimx claims [NOTEBOOK] [--run | --markdown]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -20,9 +21,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from minimx.version import MXNET_VERSION, __version__
+
+#: Modules whose `run` takes the options; the claims are the course's, outside minimx.
+BY_OPTIONS = {name: f"{__name__}.{name}" for name in ("knobs", "bench", "launch")}
+BY_OPTIONS["claims"] = "minimx_widgets.course.claims.page"
 
 
 def parser(asked: str = "") -> argparse.ArgumentParser:
@@ -106,6 +112,10 @@ def _add_programs(commands: Any, asked: str) -> None:
     from minimx.commands.cli.im2rec import add_arguments
 
     add_arguments(im2rec)
+    claims = commands.add_parser("claims", help="what documents say, put to the test")
+    claims.add_argument("notebook", nargs="?", default="", help="only its claims")
+    claims.add_argument("--run", action="store_true", help="make the experiments")
+    claims.add_argument("--markdown", action="store_true", help="write the book's page")
     launch = commands.add_parser("launch", help="run a program in several processes")
     if asked == "launch":
         from minimx.commands.cli.launch import add_arguments as declare_launch
@@ -151,10 +161,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         top.error("run: name the program")
     if rest and options.command != "lab":
         top.error(f"unrecognized arguments: {' '.join(rest)}")
-    if options.command == "knobs":
-        from minimx.commands.cli.knobs import run
-
-        return run(options)
+    if options.command in BY_OPTIONS:
+        return int(import_module(BY_OPTIONS[options.command]).run(options))
     about_programs = options.command == "doctor" and options.files
     if options.command in ("run", "port") or about_programs:
         return _of_old_programs(options)
@@ -166,18 +174,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.lab import run as open_lab
 
         return open_lab(options.folder, options.no_browser, rest, options.fresh)
-    if options.command == "bench":
-        from minimx.commands.cli.bench import run as measure
-
-        return measure(options)
     if options.command == "im2rec":
         from minimx.commands.cli.im2rec import run as pack_images
 
         return pack_images(options, sys.stdout)
-    if options.command == "launch":
-        from minimx.commands.cli.launch import run as launch
-
-        return launch(options)
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

@@ -1,10 +1,10 @@
 """What a notebook of the course is made of, besides prose.
 
 `PredictCard` asks for a number before it shows one, and `my_predictions` looks back at
-all of them. `refused` shows an error that is
-wanted. `read_core` shows the source of minimx, `explained` compares sentences, `hints`
-unfold one by one, `verdicts` puts documents on trial. A check says what was expected,
-what was seen and which idea to look at again.
+all of them. `refused` shows an error that is wanted. `read_core` shows the source of
+minimx, `explained` compares sentences, `hints` unfold one by one. `verdicts` shows what
+became of the sentences of documents, as `claims.of` decides them. A check says what was
+expected, what was seen and which idea to look at again.
 
 The probes and checks of each notebook live in a file of its own, named like it; where
 they are too many for one file, the checks are in `exercises/`.

@@ -1,46 +1,62 @@
-"""What the documents say about several devices, and verdicts that are computed.
-
-Each function makes its experiment and decides by the numbers: (claim, verdict,
-evidence), as `verdicts` shows them. Arguments change the experiment, so that each
-verdict can come out in another way; the defaults are those of the notebook.
-"""
+"""What the documents say about several devices (notebook 13)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from minimx.core.knobs import knobs
 from minimx.kvstore.planners.placement import place
 from minimx.kvstore.policy import threads_of_sum
-from minimx.kvstore.simulation import Cluster, Workload, simulate
+from minimx.kvstore.simulation import Cluster, Prediction, Workload, simulate
+from minimx_widgets.course.claims.claim import (
+    GUIDE,
+    TIPS,
+    V1,
+    Decision,
+    Numbers,
+    claim,
+    if_true,
+    weighed,
+)
 from minimx_widgets.course.data_parallel.nodes import two_nodes
 from minimx_widgets.course.data_parallel.stories import eight_gpus, waiting_share
 from minimx_widgets.course.data_parallel.turning import buckets
 from minimx_widgets.course.data_parallel.workloads import alexnet, line, three_layers
 
-Verdict = tuple[str, str, str]
 #: A step that waits for less than this share of its time does not wait.
 NOTHING: Final = 0.02
 #: Times within this factor are equal.
 ALIKE: Final = 1.05
 SMALL: Final = 8  # images a device
+BOUND: Final = 1_000_000  # elements of a big array
 
 
-def less_than_computing(
+def steps(
     tables: Sequence[Workload] = (three_layers(10), three_layers(5)),
-) -> Verdict:
+) -> Numbers:
+    """A step of each table, on a ring of two devices."""
+    return {"reports": [simulate(table, line(), "ring", 2) for table in tables]}
+
+
+@claim(
+    "13",
+    "“Ideally, the communication cost should be less than the time to compute a batch”",
+    TIPS,
+    264,
+    "modelled",
+    steps,
+    tolerance="waiting of less than 2 % of a step is none",
+)
+def less_than_computing(reports: Sequence[Prediction]) -> Decision:
     """Communication that is shorter than computing should cost nothing."""
-    found = [simulate(table, line(), "ring", 2) for table in tables]
-    shorter = [one for one in found if one.communication_seconds < one.compute_seconds]
+    shorter = [
+        one for one in reports if one.communication_seconds < one.compute_seconds
+    ]
     waiting = [one for one in shorter if waiting_share(one) > NOTHING]
-    verdict = "holds" if not waiting else "depends on which gradient comes last"
     return (
-        "“Ideally, the communication cost should be less than the time to compute a "
-        "batch” <i>(tips, 264)</i>",
-        verdict,
-        "modelled: "
-        + "; ".join(
+        if_true(not waiting, "holds", "depends on which gradient comes last"),
+        "; ".join(
             f"{one.communication_seconds * 1e3:.0f} ms of communication, "
             f"{one.compute_seconds * 1e3:.0f} ms of computing, and a step still waits "
             f"{one.exposed_seconds * 1e3:.0f} ms"
@@ -49,139 +65,198 @@ def less_than_computing(
     )
 
 
-def larger_batches(batches: Sequence[int] = (8, 16, 32, 64)) -> Verdict:
+def shares(batches: Sequence[int] = (8, 16, 32, 64)) -> Numbers:
+    """The share of a step that waits, by images a device."""
+    waits = {batch: waiting_share(eight_gpus("ring", batch)) for batch in batches}
+    return {"waits": waits}
+
+
+@claim(
+    "13",
+    "“Increasing the batch size to improve the computation to communication ratio”",
+    TIPS,
+    268,
+    "modelled",
+    shares,
+)
+def larger_batches(waits: Mapping[int, float]) -> Decision:
     """Waiting should become a smaller share."""
-    shares = [waiting_share(eight_gpus("ring", batch)) for batch in batches]
-    falling = all(a > b for a, b in zip(shares, shares[1:], strict=False))
+    found = list(waits.values())
+    falling = all(a > b for a, b in zip(found, found[1:], strict=False))
+    told = ", ".join(f"{share:.0%} at {batch}" for batch, share in waits.items())
     return (
-        "“Increasing the batch size to improve the computation to communication ratio” "
-        "<i>(tips, 268)</i>",
-        "holds" if falling else "fails",
-        "modelled, AlexNet, eight GPUs on a ring: a step waits for "
-        + ", ".join(
-            f"{share:.0%} at {batch}"
-            for batch, share in zip(batches, shares, strict=True)
-        )
-        + " images a device",
+        if_true(falling),
+        f"AlexNet, eight GPUs on a ring: a step waits for {told} images a device",
     )
 
 
-def device_or_nccl(batches: Sequence[int] = (8, 32, 128)) -> Verdict:
-    """`device` should be slower than `nccl`."""
-    factors = [
-        eight_gpus("device", batch).step_seconds
-        / eight_gpus("nccl", batch).step_seconds
-        for batch in batches
-    ]
-    slower = [factor > ALIKE for factor in factors]
-    verdict = "holds" if all(slower) else "fails"
-    if any(slower) and not all(slower):
-        verdict = "depends on the batch"
-    return (
-        "“Suboptimal kvstore choice (e.g., using device over nccl)” <i>(guide, 33)</i>",
-        verdict,
-        "modelled, AlexNet, eight GPUs on PCI Express: device takes "
-        + ", ".join(
-            f"{factor:.2f} × at {batch}"
-            for batch, factor in zip(batches, factors, strict=True)
-        )
-        + " images a device",
-    )
-
-
-def trees(
-    clusters: Sequence[Cluster] = (Cluster.mesh(), Cluster.pcie()), batch: int = SMALL
-) -> Verdict:
-    """Trees should be faster than `device` and `nccl` for small batches."""
-    rows, faster = [], []
-    for cluster in clusters:
-        ms = {
-            store: simulate(alexnet(batch), cluster, store, 8).step_seconds * 1e3
-            for store in ("tree", "device", "nccl")
+def slower(batches: Sequence[int] = (8, 32, 128)) -> Numbers:
+    """How many times as long a step takes with `device`, by images a device."""
+    return {
+        "factors": {
+            batch: eight_gpus("device", batch).step_seconds
+            / eight_gpus("nccl", batch).step_seconds
+            for batch in batches
         }
-        faster.append(ms["tree"] * ALIKE < min(ms["device"], ms["nccl"]))
-        named = ", ".join(f"{store} {one:.0f} ms" for store, one in ms.items())
-        rows.append(f"{cluster.name}: {named}")
-    verdict = "holds" if all(faster) else "fails"
-    if any(faster) and not all(faster):
-        verdict = "depends on the links"
+    }
+
+
+@claim(
+    "13",
+    "“Suboptimal kvstore choice (e.g., using device over nccl)”",
+    GUIDE,
+    33,
+    "modelled",
+    slower,
+    tolerance="a factor of 1.05",
+)
+def device_or_nccl(factors: Mapping[int, float]) -> Decision:
+    """`device` should be slower than `nccl`."""
+    told = ", ".join(f"{one:.2f} × at {batch}" for batch, one in factors.items())
     return (
-        "Tree reduction is “faster than the standard --kv-store device Push/Pull and "
-        "--kv-store nccl Push/Pull for small batch sizes” <i>(1.x, 124)</i>",
-        verdict,
-        f"modelled, AlexNet, {batch} images a device. {'; '.join(rows)}",
+        weighed([one > ALIKE for one in factors.values()], "the batch"),
+        f"AlexNet, eight GPUs on PCI Express: device takes {told} images a device",
     )
 
 
-def bigger_than(elements: int = 1_000_000) -> Verdict:
+def stores(
+    clusters: Sequence[Cluster] = (Cluster.mesh(), Cluster.pcie()), batch: int = SMALL
+) -> Numbers:
+    """The milliseconds of a step by cluster and store."""
+    return {
+        "ms": {
+            cluster.name: {
+                store: simulate(alexnet(batch), cluster, store, 8).step_seconds * 1e3
+                for store in ("tree", "device", "nccl")
+            }
+            for cluster in clusters
+        },
+        "batch": batch,
+    }
+
+
+@claim(
+    "13",
+    "“Tree reduction technology has been shown to be faster than the standard "
+    "--kv-store device Push/Pull and --kv-store nccl Push/Pull for small batch sizes”",
+    V1,
+    124,
+    "modelled",
+    stores,
+    tolerance="a factor of 1.05",
+)
+def trees(ms: Mapping[str, Mapping[str, float]], batch: int) -> Decision:
+    """Trees should be faster than `device` and `nccl` for small batches."""
+    faster = [
+        one["tree"] * ALIKE < min(one["device"], one["nccl"]) for one in ms.values()
+    ]
+    rows = [
+        f"{name}: " + ", ".join(f"{store} {time:.0f} ms" for store, time in one.items())
+        for name, one in ms.items()
+    ]
+    return (
+        weighed(faster, "the links"),
+        f"AlexNet, {batch} images a device. {'; '.join(rows)}",
+    )
+
+
+def threads(elements: int = BOUND) -> Numbers:
+    """How many threads sum an array."""
+    asked = threads_of_sum(elements, bound=BOUND, threads=4)
+    return {"elements": elements, "threads": asked}
+
+
+@claim(
+    "13",
+    "“When the array size is bigger than this threshold, "
+    "MXNET_KVSTORE_REDUCTION_NTHREADS threads are used”",
+    V1,
+    117,
+    "planned",
+    threads,
+)
+def bigger_than(elements: int, threads: int) -> Decision:
     """An array of exactly the bound should be small."""
-    threads = threads_of_sum(elements, bound=1_000_000, threads=4)
-    exact = threads > 1 and elements == 1_000_000
     return (
-        "“When the array size is bigger than this threshold, … NTHREADS threads are "
-        "used” <i>(1.x, 117)</i>",
-        "fails at the bound" if exact else "holds",
-        f"planned, as MXNet's source: {elements:,} elements take {threads} "
-        f"thread{'s' if threads > 1 else ''}",
+        if_true((threads > 1) == (elements > BOUND), "holds", "fails at the bound"),
+        f"as in the source of MXNet 1.9.1, {elements:,} elements take {threads} "
+        f"thread{'s' * (threads > 1)}",
     )
 
 
-def random_server(keys: int = 8, servers: int = 4) -> Verdict:
-    """The server of a small weight should be picked at random."""
+def servers(keys: int = 8, count: int = 4) -> Numbers:
+    """To which server each small weight goes, twice."""
     picks = [
-        [place(key, 1000, servers, 1_000_000)[0].server for key in range(keys)]
+        [place(key, 1000, count, BOUND)[0].server for key in range(keys)]
         for _ in range(2)
     ]
+    return {"first": picks[0], "again": picks[1]}
+
+
+@claim(
+    "13",
+    "A small weight “is sent to a single randomly picked server”",
+    V1,
+    118,
+    "planned",
+    servers,
+)
+def random_server(first: Sequence[int], again: Sequence[int]) -> Decision:
+    """The server of a small weight should be picked at random."""
     return (
-        "A small weight “is sent to a single randomly picked server” <i>(1.x, 118)</i>",
-        "fails" if picks[0] == picks[1] else "holds",
-        f"planned twice: keys 0 to {keys - 1} go to servers "
-        f"{' '.join(map(str, picks[0]))}, and again to "
-        f"{' '.join(map(str, picks[1]))}",
+        if_true(first != again),
+        f"twice: keys 0 to {len(first) - 1} go to servers "
+        f"{' '.join(map(str, first))}, and again to {' '.join(map(str, again))}",
     )
 
 
-def bucket_size() -> Verdict:
+def copies() -> Numbers:
+    """Copies of a step without and with the bucket of the guide."""
+    before, after = buckets().values.values()
+    default = knobs.declared["MXNET_KVSTORE_REDUCE_BUCKET_SIZE"].default
+    return {"before": before, "after": after, "default": default, "readers": 0}
+
+
+@claim(
+    "13",
+    "“os.environ['MXNET_KVSTORE_REDUCE_BUCKET_SIZE'] = '2048'”",
+    GUIDE,
+    69,
+    "measured",
+    copies,
+    tolerance="none: copies are counted",
+)
+def bucket_size(before: float, after: float, default: int, readers: int) -> Decision:
     """The bucket of the guide should do something."""
-    found = buckets()
-    before, after = found.values.values()
-    verdict = "depends on the library" if found.moved else "fails"
     return (
-        "<code>MXNET_KVSTORE_REDUCE_BUCKET_SIZE = '2048'</code> <i>(guide, 69)</i>",
-        verdict,
-        f"recorded in minimx: {before:.0f} copies a step become {after:.0f}. No "
-        "version of MXNet reads it; minimx's default is "
-        f"{knobs.declared['MXNET_KVSTORE_REDUCE_BUCKET_SIZE'].default}",
+        weighed([before != after, readers > 0], "the library"),
+        f"in minimx {before:.0f} copies a step become {after:.0f}. "
+        f"{readers or 'No'} version of MXNet reads it; minimx's default is {default}",
     )
 
 
-def equal_seeds(same_data: bool = True) -> Verdict:
-    """Equal seeds on all nodes should be what one wants."""
+def seeds(same_data: bool = True) -> Numbers:
+    """How far apart two nodes end, and in how many steps they learn from the same."""
     weights = two_nodes(seeds=(1, 1), broadcast=False)
     drawn = two_nodes(same_data=same_data)
     repeated = sum(a == b for a, b in drawn.losses)
-    good = weights.at_end == 0
-    verdict = "fails"
-    if good:
-        verdict = "depends on what is drawn" if repeated else "holds"
+    return {"apart": weights.at_end, "repeated": repeated, "steps": len(drawn.losses)}
+
+
+@claim(
+    "13",
+    "“Synchronized seeding across processes”",
+    GUIDE,
+    67,
+    "measured",
+    seeds,
+    tolerance="none: equal to the last bit",
+)
+def equal_seeds(apart: float, repeated: int, steps: int) -> Decision:
+    """Equal seeds on all nodes should be what one wants."""
     return (
-        "“Synchronized seeding across processes” <i>(guide, 67)</i>",
-        verdict,
-        f"recorded: equal seeds of weights leave them {weights.at_end:g} apart. Data "
-        f"drawn from equal seeds: in {repeated} of {len(drawn.losses)} steps both "
-        "nodes learn from the same examples",
+        weighed([apart == 0, not repeated], "what is drawn"),
+        f"equal seeds of weights leave them {apart:g} apart. Data drawn from equal "
+        f"seeds: in {repeated} of {steps} steps both nodes learn from the same "
+        "examples",
     )
-
-
-def all_claims() -> list[Verdict]:
-    """All of them, with the notebook's experiments."""
-    return [
-        less_than_computing(),
-        larger_batches(),
-        device_or_nccl(),
-        trees(),
-        bigger_than(),
-        random_server(),
-        bucket_size(),
-        equal_seeds(),
-    ]
