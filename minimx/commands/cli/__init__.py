@@ -9,6 +9,8 @@
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
     minimx launch -n N [--hostfile F] PROGRAM …
+    minimx student FOLDER [--solutions]
+    minimx grade FOLDER [--out grades.csv]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -111,6 +113,9 @@ def _add_programs(commands: Any, asked: str) -> None:
         from minimx.commands.cli.launch import add_arguments as declare_launch
 
         declare_launch(launch)
+    from minimx.commands.cli.teach import declare as declare_teaching
+
+    declare_teaching(commands)
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
@@ -178,6 +183,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.launch import run as launch
 
         return launch(options)
+    if options.command in ("student", "grade"):
+        from minimx.commands.cli.teach import run as teach
+
+        return teach(options, sys.stdout)
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)
