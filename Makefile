@@ -161,6 +161,7 @@ pages: $(STAMPS)/test
 	mv book/operators.md.new book/operators.md
 	$(BIN)/python -m tests.ways
 	$(BIN)/python -m minimx_widgets.gallery book
+	$(BIN)/python -m minimx_widgets.course.teaching.lessons book/lessons
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

@@ -201,9 +201,11 @@ def _index() -> str:
     course = sorted(path.stem for path in (ROOT / "notebooks").glob(COURSE))
     beside = ["same-as-pytorch", "choosing-a-convolution"]
     ways = sorted(path.stem for path in (ROOT / "book" / "ways").glob("*.md"))
+    lessons = sorted(path.stem for path in (ROOT / "book" / "lessons").glob("*.md"))
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
         "The laboratory": ["book/views", "book/replay"],
+        "Teaching": ["book/teaching", *(f"book/lessons/{name}" for name in lessons)],
         "Reference": [f"book/{n}" for n in ("knobs", "operators", "glossary", "third")],
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),

@@ -31,7 +31,7 @@ def key(exercise: Exercise, solution: str) -> str:
 
 
 def judged(path: Path) -> dict[str, list[str]]:
-    """By exercise: its key, what the solution gets, and what the exercise itself gets."""
+    """By exercise: its key, what its solution gets, and what it gets untouched."""
     book = exercises.read(path)
     own = exercises.code(book)
     solved = editions.solutions(SOLUTIONS / f"{path.stem}.md")

@@ -11,6 +11,8 @@
     minimx launch -n N [--hostfile F] PROGRAM …
     minimx student FOLDER [--solutions]
     minimx grade FOLDER [--out grades.csv]
+    minimx quiz [--seed N] [--learners N] [--format csv|markdown|gift]
+    minimx class FOLDER [--out class.html]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -115,7 +117,7 @@ def _add_programs(commands: Any, asked: str) -> None:
         declare_launch(launch)
     from minimx.commands.cli.teach import declare as declare_teaching
 
-    declare_teaching(commands)
+    declare_teaching(commands, asked)
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
@@ -183,10 +185,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         from minimx.commands.cli.launch import run as launch
 
         return launch(options)
-    if options.command in ("student", "grade"):
+    if options.command in ("student", "grade", "quiz", "class"):
         from minimx.commands.cli.teach import run as teach
 
-        return teach(options, sys.stdout)
+        return teach(options)
     from minimx.commands.cli.compile import run as warm_up
 
     return warm_up(sys.stdout)

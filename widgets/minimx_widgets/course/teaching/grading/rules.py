@@ -93,9 +93,8 @@ def _wrong(
         yield from _attribute_wrong(node, modules, given)
     elif isinstance(node, ast.FunctionDef) and _private(node.name):
         yield f"defines `{node.name}`, by which it could equal every answer"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if _private(node.value):
-            yield f"names `{node.value}`"
+    elif isinstance(node, ast.Constant) and _private(repr(node.value)[1:-1]):
+        yield f"names `{node.value!r}`"
 
 
 def _import_wrong(entry: str, imports: set[str]) -> Iterator[str]:

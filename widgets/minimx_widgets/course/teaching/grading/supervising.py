@@ -120,7 +120,7 @@ def _leave(scratch: Path, writing: int) -> None:
 
 
 def _private_kernels(scratch: Path) -> None:
-    """A folder of compiled kernels of its own, which lends those that there are.
+    """A folder of compiled kernels of its own, with links to those that there are.
 
     What it compiles itself lands in the scratch folder or nowhere: nobody who comes
     later runs code that an attempt has written.
@@ -180,7 +180,7 @@ def _too_much(process: int, scratch: Path, limits: Limits) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files in a folder, but for the kernels that it is lent."""
+    """Bytes of the files in a folder, but for compiled kernels."""
     total = 0
     for here, folders, files in os.walk(folder):
         if Path(here) == folder and "kernels" in folders:
