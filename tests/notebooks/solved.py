@@ -35,7 +35,7 @@ def judged(path: Path) -> dict[str, list[str]]:
     book = exercises.read(path)
     own = exercises.code(book)
     solved = editions.solutions(SOLUTIONS / f"{path.stem}.md")
-    judging.imports(own)
+    judging.prepare([own])
     found = {}
     for each in exercises.exercises(book):
         cells = [*own[: each.place], solved[each.name], *own[each.place + 1 :]]

@@ -35,7 +35,7 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
         add("folder", metavar="FOLDER", help="one folder for each learner")
         add("--out", metavar="CSV", help="FOLDER/grades.csv by default")
         _add_notebooks(parser)
-        add("--seconds", type=float, default=60.0, help="of one exercise (60)")
+        add("--seconds", type=float, default=30.0, help="that a check may take (30)")
         add("--memory", type=int, default=4096, metavar="MIB", help="of one (4096)")
     elif name == "quiz":
         add("--seed", type=int, default=0, help="other numbers for each")

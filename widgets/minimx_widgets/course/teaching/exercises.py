@@ -20,7 +20,7 @@ from typing import Any
 
 SCHEMA = 3  # of nbgrader's metadata
 CHECKED = "-check"  # the end of the grade_id of a check that is a cell of its own
-LARGEST = 64 << 20  # bytes of a notebook
+LARGEST = 32 << 20  # bytes of a notebook
 
 
 class NotANotebook(Exception):

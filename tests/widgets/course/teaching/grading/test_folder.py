@@ -42,7 +42,7 @@ ATTACKS = {
     "eats-memory": (
         "eaten = []\nwhile True:\n    eaten.append(bytearray(1 << 26))\nleft = eaten",
         "not yet|stopped",
-        "MemoryError|more than",
+        "MemoryError|more than|no verdict after",
     ),
     "deletes": ("import shutil\nshutil.rmtree('..')\nleft = 1", "refused", "shutil"),
     "reads-the-answers": (
@@ -64,6 +64,12 @@ ATTACKS = {
         "for profiling.leaks in [print]:\n    pass\n" + LEFT.format("1"),
         "refused",
         "changes `profiling.leaks`",
+    ),
+    "moves-the-tolerance": (
+        "other = profiling\nother.AMDAHL = 1\nother.check_amdahl = print\n"
+        + LEFT.format("1"),
+        "refused",
+        "replaces minimx_widgets.course.profiling.check_amdahl",
     ),
     "walks-the-frames": (
         "def left(share, factor):\n    walk = (1 for _ in ())\n"
@@ -162,7 +168,7 @@ def test_attacks_get_nothing_and_stop_nobody(handout: Path, tmp_path: Path) -> N
     (class_ / "no-notebook").mkdir()
     (class_ / "rubbish").mkdir()
     (class_ / "rubbish" / f"{NOTEBOOK}.ipynb").write_bytes(b"\0" * 100)
-    rows, done = graded(class_, "--seconds", "4", "--memory", "1500")
+    rows, done = graded(class_, "--seconds", "2", "--memory", "800")
     assert done.returncode == 0, done.stderr
     assert len(rows) == 2 * (len(ATTACKS) + 2)
     assert {row["points"] for row in rows} == {"0"}

@@ -44,6 +44,8 @@ def why(attempt: str) -> list[str]:
         "from minimx_widgets.course.pooling import check_choice",
         "x = pooling.best()",
         "import requests",
+        "import operator\nx = operator.attrgetter('f.__glo' + 'bals__')",
+        "match print:\n    case object(__self__=builtin):\n        pass",
         "class Any(float):\n    def __eq__(self, other):\n        return True",
         "Any = type('Any', (float,), {'__eq__': lambda *_: True})",
     ],

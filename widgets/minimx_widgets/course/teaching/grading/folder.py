@@ -140,8 +140,9 @@ def grade(
     """
     every = handed_in(folder, originals)
     known = _read(out)
-    for original in {id(each.original): each.original for each in every}.values():
-        judging.imports(original.cells)  # once, before the first fork
+    judging.prepare(
+        {each.original.name: each.original.cells for each in every}.values()
+    )
     with out.open("a", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, COLUMNS)
         if not file.tell():

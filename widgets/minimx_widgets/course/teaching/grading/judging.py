@@ -9,10 +9,12 @@ version of the exercise does not pass.
 from __future__ import annotations
 
 import ast
+import gc
 import linecache
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
@@ -24,6 +26,9 @@ from minimx_widgets.course.teaching.grading.slicing import Line
 
 SOLVED, OPEN, REFUSED, STOPPED = "solved", "not yet", "refused", "stopped"
 LONGEST = 600  # characters of what a check says that are kept
+#: Modules whose numbers and tables are part of checks, and those that remember.
+JUDGES = "minimx_widgets.course"
+REMEMBERING = ("minimx_widgets.course.predicting", "minimx_widgets.course.teaching")
 WATCHED = ("builtins", "math", "time", "minimx", "minimx_widgets")
 
 
@@ -82,9 +87,9 @@ def judge(task: Task, seconds: float) -> Verdict:
             "to be looked at by a person",
         )
     check = _check_of(task)
-    before = list(_watched())
+    before = _known or list(_watched())
     verdict = _said(task, found, task.cells, check)
-    changed = [name for name, old, now in before if now() is not old]
+    changed = [name for name, old, now in before if _differs(old, now())]
     if changed:
         return Verdict(
             REFUSED,
@@ -136,6 +141,21 @@ def imports(own: Sequence[str]) -> dict[str, Any]:
     return names
 
 
+#: (name, what it is, a function that gives what it is later) of all code there is.
+_known: list[tuple[str, Any, Any]] = []
+
+
+def prepare(notebooks: Iterable[Sequence[str]]) -> None:
+    """Import what notebooks of the course import, and note all code, before any fork.
+
+    Forks then need not do either. Nothing of a learner's may have run before.
+    """
+    for own in notebooks:
+        imports(own)
+    _known[:] = _watched()
+    gc.freeze()  # forks share these objects, and need not look through them
+
+
 def _check_of(task: Task) -> Any:
     called = ast.Expression(_call(task).func)
     return eval(compile(called, "the check", "eval"), imports(task.own))
@@ -183,21 +203,34 @@ def _watched() -> Iterator[tuple[str, Any, Any]]:
         name = getattr(module, "__name__", "")
         if not isinstance(name, str) or name.partition(".")[0] not in WATCHED:
             continue
+        ours = name.startswith(JUDGES) and not name.startswith(REMEMBERING)
         for key, value in [*vars(module).items()]:
             yield from _parts(f"{name}.{key}", value, vars(module), key)
+            if (name, key) == (checks.__name__, "LIMIT"):
+                continue  # which `judge` sets
+            if ours and isinstance(value, int | float | str | tuple | frozenset):
+                yield f"{name}.{key}", value, partial(vars(module).get, key)
+            elif ours and isinstance(value, dict):  # which may get more entries
+                entries = partial(_entries, vars(module), key, list(value))
+                yield f"{name}.{key}", entries(), entries
+
+
+def _entries(names: Any, key: str, keys: Sequence[Any]) -> str:
+    table = names.get(key)
+    return repr([table.get(each) for each in keys] if type(table) is dict else table)
+
+
+def _differs(old: Any, now: Any) -> bool:
+    return old is not now and bool(old != now)
 
 
 def _parts(name: str, value: Any, names: Any, key: str) -> Iterator[tuple[Any, ...]]:
     if isinstance(value, FunctionType | BuiltinFunctionType | type):
-        yield name, value, lambda: names.get(key)
+        yield name, value, partial(names.get, key)
     if isinstance(value, FunctionType):
         code: CodeType = value.__code__
         yield name, code, lambda: value.__code__
     if isinstance(value, type) and value.__module__.startswith("minimx"):
         for inner, method in [*vars(value).items()]:
             if isinstance(method, FunctionType | property | classmethod | staticmethod):
-                yield f"{name}.{inner}", method, _later(value, inner)
-
-
-def _later(owner: type, name: str) -> Any:
-    return lambda: vars(owner).get(name)
+                yield f"{name}.{inner}", method, partial(vars(value).get, inner)

@@ -52,7 +52,7 @@ FRAMES = _words(
     """
 )
 #: Modules by their names as attributes; `.code`, `.io` and `.types` may be others.
-REACHED = MACHINE - {"code", "io", "types"}
+REACHED = MACHINE - {"code", "io", "types"} | {"attrgetter", "methodcaller"}
 #: Without underscores: what a learner's class may well define or use.
 PLAIN = _words(
     """
@@ -93,6 +93,8 @@ def _wrong(
         yield from _attribute_wrong(node, modules, given)
     elif isinstance(node, ast.FunctionDef) and _private(node.name):
         yield f"defines `{node.name}`, by which it could equal every answer"
+    elif isinstance(node, ast.MatchClass):
+        yield from (f"asks for `{n}`" for n in node.kwd_attrs if _hidden(n))
     elif isinstance(node, ast.Constant) and _private(repr(node.value)[1:-1]):
         yield f"names `{node.value!r}`"
 
@@ -110,7 +112,7 @@ def _attribute_wrong(
     node: ast.Attribute, modules: set[str], given: set[str]
 ) -> Iterator[str]:
     text = ast.unparse(node)
-    if node.attr in FRAMES | REACHED or _private(node.attr):
+    if _hidden(node.attr):
         yield f"reaches for `{text}`"
     elif not isinstance(node.ctx, ast.Load) and _root(node) in modules:
         yield f"changes `{text}`, which belongs to the course or to a library"
@@ -129,6 +131,10 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def _hidden(name: str) -> bool:
+    return name in FRAMES | REACHED or _private(name)
 
 
 def _private(name: str) -> bool:

@@ -74,8 +74,11 @@ def attempt(task: Task, limits: Limits | None = None) -> Verdict:
         if not process:
             _in_child(task, limits, scratch, writing, word)
         os.close(writing)
-        said, stopped = _watched(process, reading, scratch, limits)
-        _, status = os.waitpid(process, 0)
+        try:
+            said, stopped = _watched(process, reading, scratch, limits)
+        finally:  # also where somebody interrupts the grading
+            _kill(process)
+            _, status = os.waitpid(process, 0)
         verdict = _verdict(said, word, stopped, status)
     finally:
         os.close(reading)
@@ -94,7 +97,7 @@ def _in_child(
         _leave(scratch, writing)
         _private_kernels(scratch)
         confine(scratch, readable(), limits)
-        told: Any = dataclasses.asdict(judge(task, limits.seconds / 2))
+        told: Any = dataclasses.asdict(judge(task, limits.seconds))
     except BaseException as error:  # ours, or memory was over while judging
         told = f"{type(error).__name__}: {error}"
     try:
@@ -145,7 +148,7 @@ def _watched(
     process: int, reading: int, scratch: Path, limits: Limits
 ) -> tuple[bytes, str]:
     """What a process said until it ended, and why it was stopped, if it was."""
-    said, end = b"", time.monotonic() + limits.seconds
+    said, end = b"", time.monotonic() + limits.deadline
     while True:
         if select.select([reading], [], [], LOOKS)[0]:
             part = os.read(reading, LONGEST)
@@ -154,11 +157,9 @@ def _watched(
                 break
         why = _too_much(process, scratch, limits)
         if time.monotonic() > end:
-            why = f"no verdict after {limits.seconds:g} seconds"
+            why = f"no verdict after {limits.deadline:g} seconds"
         if why:
-            _kill(process)
             return b"", why
-    _kill(process)  # who has told may still have threads that do not end
     return said, ""
 
 
