@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minimx.commands.cli import main
+from minimx.commands.cli import copies, main
+from minimx_widgets.course.predicting.ledger import here
 from minimx_widgets.course.teaching import command
 from tests.notebooks.answers import notebooks
 
@@ -20,12 +21,24 @@ def test_student_writes_an_edition_and_never_over_one(
     for flags, mark in (([], False), (["--solutions"], True)):
         target = tmp_path / f"new{mark}"
         assert main(["student", str(target), *flags]) == 0
-        found = sorted(path.name for path in target.iterdir())
+        found = sorted(path.name for path in target.glob("*.ipynb"))
         assert found == [path.name for path in notebooks()]
-        texts = "".join(path.read_text("utf-8") for path in target.iterdir())
+        texts = "".join(path.read_text("utf-8") for path in target.glob("*.ipynb"))
         assert ("### BEGIN SOLUTION" in texts) is mark
         assert main(["student", str(target), *flags]) == 2
         assert "would be lost. Name an empty folder" in capsys.readouterr().err
+
+
+def test_a_handout_keeps_predictions_and_is_left_alone_by_the_lab(
+    tmp_path: Path,
+) -> None:
+    assert main(["student", str(tmp_path / "mine")]) == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "mine").iterdir()}
+    ledger = here(lambda: tmp_path / "mine")
+    assert ledger.path == tmp_path / "mine" / "predictions.jsonl"
+    done = copies.bring(notebooks()[0].parent, tmp_path / "mine")
+    assert not (done.copied or done.updated or done.beside or done.kept)
+    assert all(path.read_bytes() == text for path, text in before.items())
 
 
 def test_quiz_prints_or_writes(tmp_path: Path, capsys: Printed) -> None:

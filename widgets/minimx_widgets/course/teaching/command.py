@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from minimx.commands.cli import copies
 from minimx.commands.cli.lab import notebooks_folder
 
 MIB = 1 << 20
@@ -100,6 +101,7 @@ def _student(options: argparse.Namespace, course: Path, out: TextIO) -> int:
         written = editions.instructor(course, target, answers)
     else:
         written = editions.student(course, target)
+        copies.mark(course, target)
     print(f"{target}: {len(written)} notebooks.", file=out)
     return 0
 
