@@ -57,7 +57,7 @@ def test_the_page_names_weak_questions_and_no_learner(exports: Path) -> None:
     assert "12 predictions" not in page and "6 predictions, 90 % sure, 17 %" in page
     assert "learner0" not in page and "mine" not in page
     text = classroom.page(exports, markdown=True)
-    assert "5 ×: That is the bound" in text and "<svg" not in text
+    assert "no promise. (5 ×)" in text and "two (03)" in text and "<svg" not in text
 
 
 @pytest.mark.parametrize(

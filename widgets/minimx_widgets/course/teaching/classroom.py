@@ -107,11 +107,11 @@ def class_predictions(folder: str | Path) -> Shown:
     heads = ("question", "answers", "right", "were sure", "most frequent mistake")
     rows = [
         (
-            card.name,
+            _titled(card.name),
             card.answers,
             f"{card.share:.0f} %",
             f"{card.sure:.0f} %",
-            f"{card.mistake[1]} ×: {card.mistake[0]}" if card.mistake[1] else "",
+            f"{card.mistake[0]} ({card.mistake[1]} ×)" if card.mistake[1] else "",
         )
         for card in cards
     ]
@@ -133,6 +133,12 @@ def class_predictions(folder: str | Path) -> Shown:
     return Shown("\n".join([*lines, "", shown.plain]), rich)
 
 
+def _titled(name: str) -> str:
+    """`round (08)` of `08/round`: a text, which stands at the left of a table."""
+    notebook, _, question = name.partition("/")
+    return f"{question} ({notebook})" if question else name
+
+
 def page(folder: str | Path, markdown: bool = False) -> str:
     """The same as a page of its own: HTML, or Markdown without the curve."""
     shown = class_predictions(folder)
@@ -141,7 +147,8 @@ def page(folder: str | Path, markdown: bool = False) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         "<title>Predictions of a class</title>"
-        "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto}"
+        "<style>body{font-family:sans-serif;max-width:70em;margin:2em auto;"
+        "padding:0 1em}"
         "td,th{padding:.2em .6em}</style>"
         f"<h1>Predictions of a class</h1>{shown.rich}</html>\n"
     )
