@@ -165,6 +165,7 @@ pages: $(STAMPS)/test
 	$(BIN)/python -m minimx_widgets.gallery book
 	$(BIN)/minimx claims --markdown > book/claims.md.new
 	mv book/claims.md.new book/claims.md
+	$(BIN)/python -m minimx_widgets.course.teaching.lessons book/lessons
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage \

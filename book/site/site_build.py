@@ -203,9 +203,11 @@ def _index() -> str:
         {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} - {*course}
     )
     ways = sorted(path.stem for path in (ROOT / "book" / "ways").glob("*.md"))
+    lessons = sorted(path.stem for path in (ROOT / "book" / "lessons").glob("*.md"))
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
         "The laboratory": ["book/views", "book/replay"],
+        "Teaching": ["book/teaching", *(f"book/lessons/{name}" for name in lessons)],
         "Reference": [
             f"book/{name}"
             for name in ("knobs", "where", "operators", "claims", "glossary", "third")

@@ -86,7 +86,7 @@ def test_views_that_can_be_shown_have_a_place() -> None:
 def test_the_first_page_names_every_page_and_notebook() -> None:
     index = build._index()
     names = {line.strip() for line in index.splitlines()}
-    for folder in ("book", "book/ways", "notebooks"):
+    for folder in ("book", "book/ways", "book/lessons", "notebooks"):
         for path in (build.ROOT / folder).iterdir():
             if path.suffix in (".md", ".ipynb"):
                 assert f"{folder}/{path.stem}" in names, path

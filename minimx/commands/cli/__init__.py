@@ -10,6 +10,10 @@
     minimx im2rec [--list] PREFIX FOLDER
     minimx launch -n N [--hostfile F] PROGRAM …
     minimx claims [NOTEBOOK] [--run | --markdown]
+    minimx student FOLDER [--solutions]
+    minimx grade FOLDER [--out grades.csv]
+    minimx quiz [--seed N] [--learners N] [--format csv|markdown|gift]
+    minimx class FOLDER [--out class.html]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -28,6 +32,7 @@ from minimx.version import MXNET_VERSION, __version__
 
 #: Modules whose `run` takes the options; the claims are the course's, outside minimx.
 BY_OPTIONS = {name: f"{__name__}.{name}" for name in ("knobs", "bench", "launch")}
+BY_OPTIONS |= dict.fromkeys(("student", "grade", "quiz", "class"), f"{__name__}.teach")
 BY_OPTIONS["claims"] = "minimx_widgets.course.claims.page"
 
 
@@ -121,6 +126,9 @@ def _add_programs(commands: Any, asked: str) -> None:
         from minimx.commands.cli.launch import add_arguments as declare_launch
 
         declare_launch(launch)
+    from minimx.commands.cli.teach import declare as declare_teaching
+
+    declare_teaching(commands, asked)
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:

@@ -72,6 +72,18 @@ def bring(source: Path, target: Path, fresh: bool = False) -> Done:
     return done
 
 
+def mark(source: Path, target: Path) -> None:
+    """Note that the notebooks in `target` are of the course as it is in `source`.
+
+    A folder that is marked keeps a learner's predictions, and `bring` adds to it only
+    what has changed since.
+    """
+    ledger = {path.name: _checksum(path) for path in _files(source)}
+    write_whole(
+        target / LEDGER, json.dumps(ledger, indent=1).encode(), "minimx student"
+    )
+
+
 def _bring_one(
     path: Path, target: Path, name: str, ledger: dict[str, str], done: Done, fresh: bool
 ) -> None:

@@ -58,7 +58,11 @@ def first_answers(answers: Iterable[Answer]) -> list[Answer]:
 
 def calibration(answers: Iterable[Answer]) -> list[Band]:
     """The first answers by confidence; bands without any are left out."""
-    mine = first_answers(answers)
+    return bands_of(first_answers(answers))
+
+
+def bands_of(mine: Sequence[Answer]) -> list[Band]:
+    """Answers by confidence, all of them: of a class, several to one question."""
     bands = []
     for low, high in BANDS:
         part = [each for each in mine if low <= each.sure < high]
