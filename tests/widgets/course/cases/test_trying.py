@@ -98,15 +98,3 @@ def test_wrong_settings_are_answered(settings: object, seen: str) -> None:
     feedback = check_hunt(settings)
     assert not feedback.passed
     assert seen in feedback.seen
-
-
-def test_verdicts_are_computed_and_can_flip() -> None:
-    assert [verdict.split()[0] for _, verdict, _ in trying.claims()] == [
-        "fails",
-        "holds",
-        "holds",
-        "holds",
-    ]
-    assert trying.naive_above_cutoff(mib=48)[1] == "holds"
-    assert trying.multiples_above_cutoff(cutoff=28)[1] == "fails"
-    assert trying.weights_in_a_call(most=1)[1].startswith("depends")

@@ -227,6 +227,27 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         "filtered_is_more_exact": ({"ratios": {"F(4×4)": 19.0}}, "holds"),
         "sometimes_helps": ({"gain": 0.1}, "fails"),
     },
+    "every": {
+        "naive_above_the_cutoff": ({"mib": 48, "naive": 48.0, "found": 48.0}, "holds"),
+        "multiples_above_the_cutoff": (
+            {"mib": 36, "step": 16.0, "found": 64.0},
+            "fails",
+        ),
+        "only_sgd_joins": (
+            {"weights": 12, "most": 4, "each": {"sgd": 3, "adam": 3, "nag": 12}},
+            "depends",
+        ),
+        "as_many_buffers": ({"copies": 4, "graphs": 2, "count": 2}, "depends"),
+    },
+    "rely": {
+        "explicit_contexts": ({"error": ""}, "fails"),
+        "mixing_is_slower": ({"copies": 4, "nbytes": 1024, "factor": 1.0}, "fails"),
+        "checkpoints_recover": ({"same": 6}, "holds"),
+        "large_batches_learn_less": (
+            {"found": {32: (192, 90.0), 1024: (6, 90.0)}},
+            "fails",
+        ),
+    },
     "same": {
         "other_accuracy": ({"one": 1.6, "means": 4.0, "noise": 1.6}, "holds"),
         "less_precise": ({"steps": 32, "far": 0.1}, "holds"),

@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+import minimx as mx
 from minimx.commands.cli import main
 from minimx.core.errors import MXNetError
 from minimx.kvstore.simulation import Cluster
 from minimx_widgets.course import claims
+from minimx_widgets.course.cases import relying_claims as relying
+from minimx_widgets.course.cases import trying_claims as trying
+from minimx_widgets.course.cases.relying import load_all, save_all
 from minimx_widgets.course.claims import (
     convolving,
     depending,
@@ -153,6 +157,17 @@ def test_the_page_has_the_verdicts_of_slow_experiments(key: tuple[str, str]) -> 
             "holds",
         ),
         (pools.unpooled, {"pool": "Round"}, "fails"),
+        (trying.naive_above_the_cutoff, {"mib": 48}, "holds"),
+        (trying.multiples_above_the_cutoff, {"cutoff": 28}, "fails"),
+        (trying.only_sgd_joins, {"most": 1}, "fails"),
+        (relying.explicit_contexts, {"second": mx.cpu()}, "fails"),
+        (relying.mixing_is_slower, {"middle": mx.gpu(0)}, "fails"),
+        (
+            relying.checkpoints_recover,
+            {"save": save_all, "load": load_all},
+            "holds",
+        ),
+        (relying.large_batches_learn_less, {"batches": (64, 64)}, "fails"),
     ],
     ids=lambda given: given.name if isinstance(given, Claim) else None,
 )

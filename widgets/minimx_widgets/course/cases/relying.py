@@ -18,13 +18,11 @@ import numpy as np
 
 import minimx as mx
 from minimx import autograd, gluon, nd
-from minimx.core.errors import MXNetError
 from minimx_widgets.course.parts.checks import Feedback, check
 
 WIDTH: Final = 256
 #: Where the next steps of two runs are the same, bit for bit, all are.
 STEPS: Final = 6
-Verdict = tuple[str, str, str]
 
 
 # -- devices -------------------------------------------------------------------------
@@ -246,85 +244,6 @@ def accuracy(batch: int, epochs: int = 3, seed: int = 0) -> tuple[int, float]:
             steps += 1
     right = (net(x).argmax(axis=1).asnumpy() == labels).mean()
     return steps, float(100 * right)
-
-
-# -- the documents --------------------------------------------------------------------
-
-
-def contexts_are_explicit(first: Any = None, second: Any = None) -> Verdict:
-    """Arrays of two devices should need an explicit copy."""
-    a = nd.ones((2,), ctx=first or mx.cpu())
-    b = nd.ones((2,), ctx=second or mx.gpu(0))
-    try:
-        (a + b).wait_to_read()
-        verdict, seen = "fails", f"{a.context} + {b.context} was computed"
-    except MXNetError as refused:
-        verdict, seen = "holds", str(refused).split(". ", maxsplit=1)[0]
-    return (
-        "“Yes, but you must explicitly assign contexts and manage memory transfers” "
-        "<i>(guide, 127)</i>",
-        verdict,
-        f"measured: {seen}",
-    )
-
-
-def mixing_costs(devices: Sequence[Any] = (), batch: int = 64) -> Verdict:
-    """A layer on another device should make a step slower, without a word."""
-    gpu = mx.gpu(0)
-    mixed = step(Mixed(devices or (gpu, mx.cpu(), gpu)), batch)
-    pinned = step(Mixed([gpu] * 3), batch)
-    factor = span_us(mixed) / span_us(pinned)
-    copies, nbytes = crossing(mixed)
-    return (
-        "“Mixing devices without care causes silent performance degradation” "
-        "<i>(guide, 127)</i>",
-        "holds" if factor > 1.1 else "fails",
-        f"virtual: {copies} copies of {nbytes / 1024:.0f} KiB in all, and a step takes "
-        f"{factor:.1f} times as long; no warning",
-    )
-
-
-def checkpoints_recover(
-    save: Save = save_weights, load: Save = load_weights
-) -> Verdict:
-    """A training should go on from a checkpoint as if nothing had happened."""
-    same = equal_losses(save, load)
-    return (
-        "“checkpoint-based recovery” <i>(guide, 97)</i>",
-        "holds" if same == STEPS else "depends on what is saved",
-        f"measured: {same} of {STEPS} losses after the restart are those of a run "
-        "without it, if "
-        + (
-            "the trainer's state is saved as well"
-            if same == STEPS
-            else "only weights are"
-        ),
-    )
-
-
-def large_batches(batches: Sequence[int] = (32, 1024)) -> Verdict:
-    """Training on the same images with larger batches should learn less."""
-    found = [(batch, *accuracy(batch)) for batch in batches]
-    falls = found[0][2] > found[-1][2] + 5
-    return (
-        "“A value that's too large can slow down convergence” <i>(tips, 283)</i>",
-        "holds" if falls else "fails",
-        "measured, three epochs, one rate: "
-        + "; ".join(
-            f"batch {b}, {n} steps, about {round(right, -1):.0f} % right"
-            for b, n, right in found
-        ),
-    )
-
-
-def claims() -> list[Verdict]:
-    """What the documents say, and what was seen."""
-    return [
-        contexts_are_explicit(),
-        mixing_costs(),
-        checkpoints_recover(),
-        large_batches(),
-    ]
 
 
 SENTENCE: Final = (

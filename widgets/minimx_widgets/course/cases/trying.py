@@ -215,7 +215,8 @@ def updates(weights: float, optimizer: str = "sgd") -> int:
 def busiest_kib(gpus: float, kib: float) -> float:
     """KiB that arrive at the busiest of so many simulated GPUs in one pushpull."""
     n = int(kib) * 256  # float32 numbers
-    with mx.knobs(MINIMX_SIM_GPUS=int(gpus), MINIMX_SIM_LINKS="mesh"):
+    small = {"MINIMX_SIM_GPU_MEMORY": "64MiB"}  # each reserves all that it has
+    with mx.knobs(MINIMX_SIM_GPUS=int(gpus), MINIMX_SIM_LINKS="mesh", **small):
         store = mx.kv.create("device")
         store.init(0, mx.nd.zeros(n))
         values = [mx.nd.ones(n, ctx=mx.gpu(i)) for i in range(int(gpus))]
@@ -235,6 +236,15 @@ def pinned_bytes(nbytes: int) -> int:
     size = block.size
     block.free()
     return size
+
+
+def scratch_buffers(graphs: int) -> int:
+    """How many scratch buffers the graphs of so many convolutions share."""
+    net = mx.sym.Convolution(kernel=(5, 5), num_filter=8, no_bias=True, name="c")
+    for _ in range(graphs):
+        net.simple_bind(mx.cpu(), "null", c_data=(8, 16, 32, 32)).forward()
+    mx.nd.waitall()
+    return len(workspaces(mx.cpu()).each)
 
 
 # -- the exercise ----------------------------------------------------------------------
@@ -310,82 +320,6 @@ def check_hunt(settings: Mapping[str, Any]) -> Feedback:
             seen = f"{math.floor(number * 100) / 100:g} {effect.unit}"
             return Feedback(False, seen, effect.wanted, effect.idea)
     return Feedback(True, f"five effects by {len(settings)} settings")
-
-
-# -- the documents --------------------------------------------------------------------
-
-Verdict = tuple[str, str, str]
-
-
-def naive_above_cutoff(mib: int = 36, cutoff: int = 24) -> Verdict:
-    """Above the cutoff the rule of Naive should count."""
-    naive, found = block_mib(mib * MIB), round_mib(mib, cutoff)
-    return (
-        "“When this rounded number is bigger that 2**MXNET_CPU_MEM_POOL_ROUND_LINEAR_"
-        "CUTOFF, the the <i>Naive</i> rounding algorithm is used” <i>(2.0, 109)</i>",
-        "holds" if found == naive else "fails",
-        f"measured: Round gives a block of {found:g} MiB for {mib} MiB, and Naive one "
-        f"of {naive:g} MiB",
-    )
-
-
-def multiples_above_cutoff(mib: int = 36, cutoff: int = 24) -> Verdict:
-    """Above the cutoff blocks should be multiples of it, and no larger than needed."""
-    step, found = 2**cutoff / MIB, round_mib(mib, cutoff)
-    return (
-        "“if the memory size is larger than `2 ** T`, it rounds to the next k * 2 ** "
-        "T” <i>(2.0, 122)</i>",
-        "holds" if found == math.ceil(mib / step) * step else "fails",
-        f"measured: {mib} MiB become {found:g} MiB, {found / step:g} times the cutoff "
-        f"of {step:g} MiB",
-    )
-
-
-def weights_in_a_call(weights: int = 12, most: int = 4) -> Verdict:
-    """So many weights should be updated in a single call, also by other optimizers."""
-    with mx.knobs(MXNET_OPTIMIZER_AGGREGATION_SIZE=most):
-        each = {name: updates(weights, name) for name in ("sgd", "adam", "nag")}
-    joined = [name for name, count in each.items() if count < weights]
-    verdict = "holds" if joined == ["sgd"] else "depends on the generation"
-    return (
-        "“how many weights will be updated in a single call to optimizer (for "
-        "optimizers that support aggregation, currently limited to SGD)” "
-        "<i>(2.0, 418)</i>",
-        verdict,
-        f"measured: with {most}, {weights} weights are "
-        + ", ".join(f"{count} operations of {name}" for name, count in each.items()),
-    )
-
-
-def scratch_buffers(copies: int = 4, graphs: int = 8) -> Verdict:
-    """A device should have so many scratch buffers, however many graphs there are."""
-    with mx.knobs(MXNET_CPU_TEMP_COPY=copies):
-        count = _buffers(graphs)
-    return (
-        "MXNET_CPU_TEMP_COPY: “how many temporary memory resources to create for all "
-        "CPU context for use in operator” <i>(2.0, 422)</i>",
-        "holds" if count == copies else "depends on how many graphs there are",
-        f"measured: {graphs} graphs share {count} scratch buffers",
-    )
-
-
-def _buffers(graphs: int) -> int:
-    """How many scratch buffers the graphs of so many convolutions share."""
-    net = mx.sym.Convolution(kernel=(5, 5), num_filter=8, no_bias=True, name="c")
-    for _ in range(graphs):
-        net.simple_bind(mx.cpu(), "null", c_data=(8, 16, 32, 32)).forward()
-    mx.nd.waitall()
-    return len(workspaces(mx.cpu()).each)
-
-
-def claims() -> list[Verdict]:
-    """What the documents say, and what the knobs do."""
-    return [
-        naive_above_cutoff(),
-        multiples_above_cutoff(),
-        weights_in_a_call(),
-        scratch_buffers(),
-    ]
 
 
 SENTENCE: Final = (

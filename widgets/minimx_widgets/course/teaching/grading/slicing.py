@@ -135,7 +135,7 @@ def changed(node: ast.stmt) -> str:
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         target = node.value.func
     if isinstance(target, ast.Attribute | ast.Subscript):
-        while isinstance(target, ast.Attribute | ast.Subscript):
-            target = target.value
+        while isinstance(target, ast.Attribute | ast.Subscript | ast.Call):
+            target = target.func if isinstance(target, ast.Call) else target.value
         return target.id if isinstance(target, ast.Name) else ""
     return ""
