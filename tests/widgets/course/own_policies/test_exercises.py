@@ -59,7 +59,14 @@ def any_that_fits(nbytes: int, idle: Any) -> int:
 
 
 def test_the_free_exercise_can_be_solved() -> None:
-    assert check_better(policy(any_that_fits)).passed
+    def an_eighth_more(nbytes: int, idle: Any) -> int:
+        return (
+            any_that_fits(nbytes, idle)
+            if max(idle, default=0) >= nbytes
+            else (nbytes + nbytes // 8)
+        )
+
+    assert check_better(policy(an_eighth_more)).passed
 
 
 @pytest.mark.parametrize(
@@ -67,6 +74,7 @@ def test_the_free_exercise_can_be_solved() -> None:
     [
         (lambda n, idle: n, "adversarial"),
         (right, "adversarial"),
+        (any_that_fits, "adversarial"),  # an example of the notebook
         (lambda n, idle: max((b for b in idle if n <= b), default=n), "adversarial"),
         (lambda n, idle: max(4 << 20, -(-n >> 22) << 22), "training"),
         (lambda n, idle: min(idle, default=n), ""),
