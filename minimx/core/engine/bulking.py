@@ -77,11 +77,11 @@ class Collection:
         the operations leave `_parts` as they run, so none of them runs twice.
         """
         with self._lock:
-            if self not in _open:
+            if self not in collected:
                 return
             self.sealed = True
             submit(self._joined())
-            del _open[self]
+            del collected[self]
             self._vars = {}
 
     def _joined(self) -> Operation:
@@ -130,13 +130,13 @@ def _run(parts: deque[Operation], trace: Trace | None) -> None:
 class _Thread(threading.local):
     """One thread's bulk size, and what it has collected."""
 
-    def __init__(self) -> None:
-        self.size = 0
-        self.collection: Collection | None = None
+    size = 0
+    collection: Collection | None = None
 
 
 _here = _Thread()
-_open: dict[Collection, None] = {}  # everybody's, in order of their first operations
+# What all threads have collected, in the order of the first operations.
+collected: dict[Collection, None] = {}
 _users_lock = threading.Lock()
 
 # How many threads join operations now. While there are none, pushing passes this room
@@ -152,7 +152,7 @@ def route(operation: Operation, submit: Submit) -> None:
     stays the order of effects. submit: hands an operation to the engine's workers.
     """
     mine = _here.collection
-    for collection in list(_open):
+    for collection in list(collected):
         if collection is not mine and collection.touches(operation):
             collection.hand_over(submit)
     size = _here.size
@@ -165,7 +165,7 @@ def route(operation: Operation, submit: Submit) -> None:
         if mine is not None:
             mine.hand_over(submit)
         mine = Collection(operation)
-        _open[mine] = None
+        collected[mine] = None
         _here.collection = mine
     if mine.full(size):
         mine.hand_over(submit)
@@ -173,7 +173,7 @@ def route(operation: Operation, submit: Submit) -> None:
 
 def hand_over_all(submit: Submit) -> None:
     """Submit what all threads have collected; before a thread waits."""
-    for collection in list(_open):
+    for collection in list(collected):
         collection.hand_over(submit)
 
 
@@ -202,7 +202,7 @@ def forget_other_threads() -> None:
     global _users_lock, users
     _users_lock = threading.Lock()
     users = int(_here.size > 1)
-    _open.clear()
+    collected.clear()
     _here.collection = None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from minimx.core import events
 from minimx.core.device import Device
+from minimx.core.engine import bulking
 from minimx.core.engine.base import Engine
 from minimx.core.engine.failures import (
     pending_failures,
@@ -67,6 +68,8 @@ class NaiveEngine(Engine):
         What `fn` raises goes through to the caller. Where nothing is recorded and
         nothing has failed, no `Operation` is made: that is most of the time.
         """
+        if bulking.collected:
+            self._run_joined()
         plain = events.recorder is None and not pending_failures and self._spend is None
         if plain and len(writes) == 1 and not (writes[0].kept and writes[0].kept()):
             with self._turn:
@@ -114,16 +117,22 @@ class NaiveEngine(Engine):
         for var in operation.writes:
             var.version += operation.adds
 
+    def _run_joined(self) -> None:
+        """Run what was joined while another engine closed: it was pushed before."""
+        with self._turn:
+            if not self._running:  # else an operation pushes, maybe one of them
+                bulking.hand_over_all(self.submit)
+
     def wait_to_read(self, var: Var) -> None:
         """Nothing to wait for; raises what another engine left on `var`."""
+        self._run_joined()
         raise_pending(var)
 
-    def wait_to_write(self, var: Var) -> None:
-        """Nothing to wait for; raises what another engine left on `var`."""
-        raise_pending(var)
+    wait_to_write = wait_to_read
 
     def wait_all(self) -> None:
         """Nothing to wait for; raises what another engine left behind."""
+        self._run_joined()
         raise_oldest()
 
     def close(self, patience: float = -1) -> None:

@@ -243,10 +243,10 @@ class ThreadedEngine(Engine):
 
     def _wait_until_idle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
-        if not self._outstanding():
-            return
         wakeup = Wakeup()
-        with var_lock:
+        with var_lock:  # pushes stand still while it is counted
+            if not self._outstanding():
+                return
             self._waiting.append(wakeup)
         self._wake_if_idle()
         with logged(f"everything: {self._outstanding()} operations"):
@@ -257,7 +257,8 @@ class ThreadedEngine(Engine):
     def close(self, patience: float = -1) -> None:
         """See `Engine.close`. Interrupted while it waits for work, it stays open."""
         self._before_waiting()
-        self.open = False
+        with var_lock:  # a push that found it open has been counted
+            self.open = False
         try:
             self._wait_until_idle(patience)
         except BaseException:

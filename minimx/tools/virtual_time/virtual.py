@@ -104,6 +104,9 @@ class VirtualEngine(Engine):
     def submit(self, operation: Operation) -> None:
         """Queue an operation; as a rule it does not run before the program waits."""
         lane = self._layout(operation.device, operation.prop, self._sizes)
+        own = self.bulks or in_worker() or operation.prop == BULK
+        if bulking.collected and not own:
+            bulking.hand_over_all(self.submit)  # joined while another engine closed
         if in_worker():
             self._enter(Job(operation, lane, self._running, operation.priority))
         elif not self._post(operation, lane):

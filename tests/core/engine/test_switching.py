@@ -9,13 +9,15 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from functools import partial
 
 import pytest
 
 from minimx.core import engine
 from minimx.core.device import cpu, gpu
-from minimx.core.engine import Var
+from minimx.core.engine import Var, threaded
+from minimx.core.engine.var import Claim, append
 from minimx.core.engine.workers import Worker
 from minimx.core.errors import EngineError
 from minimx.core.knobs import knobs
@@ -96,6 +98,48 @@ def test_threads_push_while_the_engine_changes() -> None:
     assert not errors
     assert logs == [list(range(n)) for n in counts]
     assert [var.version for var in variables] == counts
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("clock", ["wall", "virtual"])
+def test_what_was_joined_as_the_engine_closed_runs_first(
+    clock: str, waits: bool
+) -> None:
+    """A push that found the old engine may join operations when Naive is current."""
+    closed, var, ran = engine.current, Var(), list[str]()
+    with knobs(MXNET_ENGINE_TYPE="NaiveEngine", MINIMX_CLOCK=clock), engine.bulk(8):
+        closed.push(partial(ran.append, "first"), cpu(), [], [var], "first")
+        if not waits:
+            engine.push(partial(ran.append, "second"), cpu(), [], [var], "second")
+        engine.wait_to_read(var)
+        assert ran == (["first"] if waits else ["first", "second"])
+
+
+def test_a_push_that_found_the_engine_open_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may be halfway, with the lock of all vars, when the engine is to close."""
+    var, halfway, ran = Var(), threading.Event(), list[int]()
+
+    def slowly(claim: Claim) -> bool:
+        halfway.set()
+        time.sleep(0.3)
+        return append(claim)
+
+    with knobs(MXNET_ENGINE_TYPE="ThreadedEngine"):
+        engine.push(lambda: None, cpu(), [], [var], "workers start")
+        engine.wait_to_read(var)
+        monkeypatch.setattr(threaded, "append", slowly)
+        pushing = threading.Thread(
+            target=engine.push, args=(partial(ran.append, 1), cpu(), [], [var], "late")
+        )
+        pushing.start()
+        assert halfway.wait(SOON)
+        knobs.set(MXNET_ENGINE_TYPE="NaiveEngine")
+        monkeypatch.undo()
+        pushing.join(SOON)
+        assert ran == [1] and var.version == 2
+        engine.wait_all()
 
 
 @pytest.mark.parametrize("clock", ["wall", "virtual"])
