@@ -130,7 +130,8 @@ def test_precision_answers_with_casts_a_scale_and_less_memory(
     assert share(full["peak"][2]) > 15, full
     step = int(notebook.data("training", "step"))
     notebook.until(f"n => {STEP} > n", step)
-    assert line(notebook, "precision").startswith("bound again at step ")
+    text = "document.querySelector('[data-switch=precision] .mx-five-state').innerText"
+    notebook.until(f"() => {text}.startsWith('bound again at step ')")
     notebook.page.click("[data-command=stop]")
     assert notebook.complaints == []
 
