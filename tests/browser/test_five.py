@@ -188,16 +188,16 @@ def test_a_refusal_opens_the_lines_that_refuse_it(page: Page, turns: Turns) -> N
     }
     for name, (view, message) in asked.items():
         stand(page, view)
-        told: list[dict[str, Any]] = []
-        view.send = told.append
+        answers: list[dict[str, Any]] = []
+        view.send = answers.append
         view._answer(message)
         button = page.get_by_role("button", name="Source of the refusal")
         assert button.count() == 0
-        page.evaluate("message => stage.tell(message)", told[-1])
+        page.evaluate("message => stage.tell(message)", answers[-1])
         button.click()
         assert sent(page)[-1] == {"kind": "source", "error": True}
         view._answer(sent(page)[-1])
-        page.evaluate("message => stage.tell(message)", told[-1])
+        page.evaluate("message => stage.tell(message)", answers[-1])
         assert "raise " in page.locator(f"{SOURCE} mark").first.inner_text()
         shoot(page, f"refusal-{name}-light")
         page.evaluate("() => { document.body.dataset.jpThemeLight = 'false'; }")
@@ -207,7 +207,7 @@ def test_a_refusal_opens_the_lines_that_refuse_it(page: Page, turns: Turns) -> N
         assert page.evaluate("() => document.activeElement.dataset.view") == name
         page.keyboard.press("o")  # as long as the refusal is shown
         assert sent(page)[-1] == {"kind": "source", "error": True}
-        page.evaluate("message => stage.tell(message)", {**told[0], "ok": True})
+        page.evaluate("message => stage.tell(message)", {**answers[0], "ok": True})
         assert button.count() == 0, "what was refused is settled"
         page.keyboard.press("o")
         assert "Nothing was refused" in page.locator(SOURCE).inner_text()

@@ -26,6 +26,7 @@ import nbformat
 
 from minimx.core.knobs import knobs
 from minimx_widgets import course
+from minimx_widgets.course import claims
 from minimx_widgets.course.predicting.card import PredictCard
 from minimx_widgets.course.predicting.ledger import Ledger
 
@@ -41,14 +42,7 @@ def notebooks() -> list[Path]:
 
 def short(path: Path) -> str:
     """What stands before the slash in the names of a notebook's cards."""
-    if path.stem[:2].isdigit():
-        return path.stem[:2]
-    return {
-        "before-you-rely-on-it": "rely",
-        "choosing-a-convolution": "conv",
-        "every-other-knob": "every",
-        "same-as-pytorch": "same",
-    }[path.stem]
+    return next(name for name in claims.MODULES if name in path.stem)
 
 
 def sources(path: Path) -> list[tuple[int, str]]:

@@ -1,9 +1,9 @@
-"""Where the course turns each variable of the documents, and tells their stories.
+"""Where the course turns each variable of the documents, and shows their stories.
 
     python -m tests.notebooks.places > book/where.md
 
 A variable is turned where a cell of code names it; the cell of verdicts, which quotes
-documents, does not count. Where a story is told, `stories.toml` says.
+documents, does not count. Where a story is shown, `stories.toml` says.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import nbformat
-
 from minimx.core.knobs import knobs
 from minimx.core.knobs.knob import Knob
+from minimx_widgets.course.teaching import exercises
 from tests.notebooks.answers import notebooks
 
 STORIES = Path(__file__).with_name("stories.toml")
@@ -49,15 +48,24 @@ def variables() -> list[Knob]:
     return [knob for knob in knobs if knob.sources]
 
 
-def code() -> Iterator[tuple[Place, str]]:
-    """Each cell of code that is no cell of verdicts, and the part it stands in."""
+def cells() -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Every cell of the course, with each part that begins in it or it stands in."""
     for path in notebooks():
         heading = ""
-        for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
-            if cell.cell_type == "markdown":
-                heading = (_HEADING.findall(cell.source) or [heading])[-1]
-            elif cell.cell_type == "code" and not cell.source.startswith("verdicts("):
-                yield Place(path.stem, heading), cell.source
+        for cell in exercises.read(path)["cells"]:
+            found = [heading]
+            if cell["cell_type"] == "markdown":
+                found = _HEADING.findall(cell["source"]) or found
+                heading = found[-1]
+            yield from ((Place(path.stem, one), cell) for one in found)
+
+
+def code() -> Iterator[tuple[Place, str]]:
+    """Each cell of code that is no cell of verdicts, and the part it stands in."""
+    for place, cell in cells():
+        source = cell["source"]
+        if cell["cell_type"] == "code" and not source.startswith("verdicts("):
+            yield place, source
 
 
 def turned() -> dict[str, list[Place]]:
@@ -75,20 +83,14 @@ def turned() -> dict[str, list[Place]]:
 
 
 def stories() -> list[dict[str, Any]]:
-    """What the guide and the tips tell."""
+    """What the guide and the tips say."""
     found: list[dict[str, Any]] = tomllib.loads(STORIES.read_text("utf-8"))["story"]
     return found
 
 
 def headings() -> set[str]:
     """ "notebook: heading" of all parts of the course."""
-    return {
-        f"{path.stem}: {heading}"
-        for path in notebooks()
-        for cell in nbformat.read(path, as_version=4).cells  # type: ignore[no-untyped-call]
-        if cell.cell_type == "markdown"
-        for heading in _HEADING.findall(cell.source)
-    }
+    return {f"{place.notebook}: {place.heading}" for place, _ in cells()}
 
 
 def markdown() -> str:
@@ -101,8 +103,8 @@ def markdown() -> str:
             f"| [`{name}`](knobs.md#{name.lower().replace('_', '-')}) "
             f"| {', '.join(knob.sources)} | {links or 'nowhere yet'} |"
         )
-    lines += ["", "# Where each story is told", ""]
-    lines += ["| story | document | told in |", "| --- | --- | --- |"]
+    lines += ["", "# Where each story is shown", ""]
+    lines += ["| story | document | shown in |", "| --- | --- | --- |"]
     for story in stories():
         links = "; ".join(Place(*one.split(": ", 1)).link() for one in story["where"])
         lines.append(

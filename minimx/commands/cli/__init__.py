@@ -28,11 +28,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from minimx.commands.cli import teach
 from minimx.version import MXNET_VERSION, __version__
 
 #: Modules whose `run` takes the options; the claims are the course's, outside minimx.
 BY_OPTIONS = {name: f"{__name__}.{name}" for name in ("knobs", "bench", "launch")}
-BY_OPTIONS |= dict.fromkeys(("student", "grade", "quiz", "class"), f"{__name__}.teach")
+BY_OPTIONS |= dict.fromkeys(teach.WHAT, teach.MODULE)
 BY_OPTIONS["claims"] = "minimx_widgets.course.claims.page"
 
 
@@ -126,9 +127,7 @@ def _add_programs(commands: Any, asked: str) -> None:
         from minimx.commands.cli.launch import add_arguments as declare_launch
 
         declare_launch(launch)
-    from minimx.commands.cli.teach import declare as declare_teaching
-
-    declare_teaching(commands, asked)
+    teach.declare(commands, asked)
 
 
 def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:

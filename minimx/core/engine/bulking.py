@@ -157,8 +157,7 @@ def route(operation: Operation, submit: Submit) -> None:
             collection.hand_over(submit)
     size = _here.size
     if size < 2 or operation.prop != NORMAL or operation.priority != 0:
-        if mine is not None:
-            mine.hand_over(submit)
+        finish_here(submit)
         submit(operation)
         return
     if mine is None or not mine.join(operation):

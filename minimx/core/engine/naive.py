@@ -119,9 +119,10 @@ class NaiveEngine(Engine):
 
     def _run_joined(self) -> None:
         """Run what was joined while another engine closed: it was pushed before."""
-        with self._turn:
-            if not self._running:  # else an operation pushes, maybe one of them
-                bulking.hand_over_all(self.submit)
+        if bulking.collected:
+            with self._turn:
+                if not self._running:  # else an operation pushes, maybe one of them
+                    bulking.hand_over_all(self.submit)
 
     def wait_to_read(self, var: Var) -> None:
         """Nothing to wait for; raises what another engine left on `var`."""

@@ -244,7 +244,7 @@ class ThreadedEngine(Engine):
     def _wait_until_idle(self, patience: float = -1) -> None:
         """Wait until nothing is outstanding."""
         wakeup = Wakeup()
-        with var_lock:  # pushes stand still while it is counted
+        with var_lock:  # nothing is pushed while it is counted
             if not self._outstanding():
                 return
             self._waiting.append(wakeup)

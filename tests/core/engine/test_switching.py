@@ -115,6 +115,28 @@ def test_what_was_joined_as_the_engine_closed_runs_first(
         assert ran == (["first"] if waits else ["first", "second"])
 
 
+def test_a_wait_under_naive_does_not_wait_for_other_threads() -> None:
+    """An operation may itself wait for a thread that waits for nothing."""
+    running, over = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        running.set()
+        over.wait(SOON)
+
+    with knobs(MXNET_ENGINE_TYPE="NaiveEngine"):
+        other = threading.Thread(
+            target=engine.push, args=(slow, cpu(), [], [Var()], "slow")
+        )
+        other.start()
+        assert running.wait(SOON)
+        mine = threading.Thread(target=engine.wait_to_read, args=(Var(),))
+        mine.start()
+        mine.join(5)
+        assert not mine.is_alive()
+        over.set()
+        other.join(SOON)
+
+
 def test_a_push_that_found_the_engine_open_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

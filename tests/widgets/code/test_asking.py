@@ -150,14 +150,14 @@ def test_what_the_switches_and_the_history_refuse_has_source() -> None:
             "widgets/minimx_widgets/lab/before_after.py",
         ),
     ):
-        told: list[dict[str, Any]] = []
-        view.send = told.append
+        sent: list[dict[str, Any]] = []
+        view.send = sent.append
         view._answer({"kind": "source", "error": True})
-        assert "nothing was refused" in told[-1]["error"]
+        assert "nothing was refused" in sent[-1]["error"]
         view._answer(message)
-        assert told[-1]["ok"] is False
+        assert sent[-1]["ok"] is False
         view._answer({"kind": "source", "error": True})
-        assert files(told[-1])[0] == file
+        assert files(sent[-1])[0] == file
         view.close()
 
 

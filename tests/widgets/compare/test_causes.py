@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from minimx.experiments.why import Cause, Why
@@ -11,12 +13,12 @@ PAGE, TYPE = "MXNET_CPU_MEM_POOL_PAGE_SIZE", "MXNET_CPU_MEM_POOL_TYPE"
 CAUSE = Cause(PAGE, 4096, 16384, 12288.0, "x (4 KiB) is rounded up to 16 KiB")
 
 
-def found(**other: object) -> Why:
-    values: dict[str, object] = {
+def found(**other: Any) -> Why:
+    values: dict[str, Any] = {
         "figure": "reserved", "before": 4096.0, "after": 16384.0, "explained": 12288.0,
         "causes": (CAUSE,), "candidates": (PAGE,), "unexamined": (), "replays": 2,
     }  # fmt: skip
-    return Why(**(values | other))  # type: ignore[arg-type]
+    return Why(**(values | other))
 
 
 def test_a_cause_alone_is_one_sentence() -> None:

@@ -1,4 +1,4 @@
-"""What a class predicted is counted by learner, and damaged files stop nobody."""
+"""What a class predicted is counted by learner, and damaged files stop no count."""
 
 from __future__ import annotations
 

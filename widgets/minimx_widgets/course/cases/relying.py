@@ -19,6 +19,7 @@ import numpy as np
 import minimx as mx
 from minimx import autograd, gluon, nd
 from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.text import code
 
 WIDTH: Final = 256
 #: Where the next steps of two runs are the same, bit for bit, all are.
@@ -254,8 +255,12 @@ HINTS: Final = (
     "The weights came back: the first loss is right. What else does a step read?",
     "The trainer has two methods for it: <code>save_states</code> and "
     "<code>load_states</code>. Both take the name of a file.",
-    "<pre>def save(folder, net, trainer):\n"
-    '    net.save_parameters(f"{folder}/net.params")\n'
-    '    trainer.save_states(f"{folder}/trainer.states")</pre>and the same with '
-    "<code>load</code>.",
+    code(
+        """
+        def save(folder, net, trainer):
+            net.save_parameters(f"{folder}/net.params")
+            trainer.save_states(f"{folder}/trainer.states")
+        """
+    )
+    + "and the same with <code>load</code>.",
 )

@@ -15,7 +15,6 @@ import importlib.util
 import io
 import math
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +29,12 @@ from minimx.core.knobs.example import Example
 from minimx.core.knobs.knob import Knob
 from minimx.cuda import toolkit
 from minimx.fast.onednn import library as onednn
-from minimx.tools import knob_examples
 from minimx.tools.knob_examples import Needs
 from minimx_widgets.course.parts.checks import Feedback, check
-from minimx_widgets.course.parts.text import Shown
+from minimx_widgets.course.parts.text import Shown, code, words
 
 MIB: Final = 1 << 20
+_WIDTH: Final = "max-width:50em;margin:0.2em 0"
 #: Where a card may say what a knob needs: whether this machine has it.
 _HERE: Final[dict[str, Callable[[], bool]]] = {
     "": lambda: True,
@@ -116,7 +115,7 @@ def _card(name: str) -> _Card:
         (knob for knob in knobs if name in knob.aliases), None
     )
     knob = known or knobs.declared[knobs.resolve(name)]  # raises, with a near name
-    example = knob_examples.of(knob.name)
+    example = knob.example
     ready = example is not None and _HERE[example.needs]()
     return _Card(knob, name, example, _run(knob.name, example) if ready else {})
 
@@ -143,32 +142,21 @@ def _rich(card: _Card) -> str:
     first, _, more = knob.meaning.partition(". ")
     rows = "".join(
         f"<tr><th style='text-align:left'><code>{html.escape(value) or '(empty)'}"
-        f"</code></th><td style='text-align:left'>{_lines(text)}</td></tr>"
+        f"</code></th><td style='text-align:left'>{code(text)}</td></tr>"
         for value, text in card.shown.items()
     )
     documents = ", ".join(knob.sources)
     return (
         f"<h4 style='margin:1.2em 0 0.3em'><code>{html.escape(card.title())}</code> · "
         f"default <code>{html.escape(str(knob.default_text))}</code></h4>"
-        + _text(first.rstrip(".") + ".")
-        + "<details><summary>more, and where it is documented</summary>"
-        f"{_text(more)}<small>{html.escape(documents)}</small></details>"
-        + (_lines(card.example.typed().rstrip()) if card.example else "")
+        f"<p style='{_WIDTH}'>{words(first.rstrip('.'))}.</p>"
+        "<details><summary>more, and where it is documented</summary>"
+        f"<p style='{_WIDTH}'>{words(more)}</p>"
+        f"<small>{html.escape(documents)}</small></details>"
+        + (code(card.example.typed()) if card.example else "")
         + (f"<p><i>{html.escape(card.remark)}</i></p>" if card.remark else "")
         + (f"<table style='margin-left:0'>{rows}</table>" if rows else "")
     )
-
-
-def _text(words: str) -> str:
-    """A paragraph of plain words, with `code` in them."""
-    body = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(words))
-    return f"<p style='max-width:50em;margin:0.2em 0'>{body}</p>"
-
-
-def _lines(text: str) -> str:
-    """Lines as they are typed or printed."""
-    font = "font-family:var(--jp-code-font-family, monospace)"
-    return f"<pre style='margin:0.3em 0;{font}'>{html.escape(text)}</pre>"
 
 
 # -- what the notebook asks ------------------------------------------------------------

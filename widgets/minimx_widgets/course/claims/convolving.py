@@ -137,8 +137,8 @@ def filtered_is_more_exact(ratios: Mapping[str, float]) -> Decision:
     worse = [name for name, ratio in ratios.items() if ratio > WORSE]
     alike = [name for name in ratios if name not in worse]
     parts = [
-        f"{' and '.join(names)} {told}"
-        for names, told in (
+        f"{' and '.join(names)} {share}"
+        for names, share in (
             (worse, f"had more than {WORSE} times the error of the plain sum"),
             (alike, "had less"),
         )

@@ -91,7 +91,7 @@ def global_pool(ms: int) -> Decision:
 
 
 def per_device(kind: str = "ThreadedEnginePerDevice") -> Numbers:
-    """Two operations under an engine; whether one runs that nobody waits for."""
+    """Two operations under an engine; whether one runs that is not waited for."""
     return {**two_under(kind), "unasked": runs_unasked()}
 
 
@@ -128,7 +128,7 @@ def asked_for() -> Numbers:
     asked_for,
 )
 def only_when_needed(unasked: bool) -> Decision:
-    """An operation whose result nobody waits for should not run."""
+    """An operation should not run while no thread waits for its result."""
     return (
         weighed([not unasked], "the engine"),
         "an operation whose result was never waited for "

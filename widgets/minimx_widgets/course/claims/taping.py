@@ -41,7 +41,7 @@ def unused() -> Numbers:
     unused,
 )
 def recorded_only_when_needed(issued: int, ran: int) -> Decision:
-    """A recorded call whose result nobody uses should not run."""
+    """A recorded call whose result is not used should not run."""
     return (
         if_true(ran < issued, "holds", "fails for what is recorded"),
         f"under record() {issued} calls were issued, and {ran} of them ran"

@@ -30,7 +30,7 @@ def _square(size: int = 512) -> Any:
 
 
 def unasked(engine: str = "ThreadedEnginePerDevice") -> Numbers:
-    """How many of ten products are done though nobody waits; a minute at most."""
+    """How many of ten products are done though no thread waits; a minute at most."""
     a = _square(64)
     with mx.knobs(MXNET_ENGINE_TYPE=engine), mx.Record() as record:
         results = [mx.nd.dot(a, a) for _ in range(PRODUCTS)]
@@ -51,10 +51,10 @@ def unasked(engine: str = "ThreadedEnginePerDevice") -> Numbers:
     tolerance="none: operations are counted",
 )
 def when_needed(done: int) -> Decision:
-    """No product should be computed while nobody needs one."""
+    """No product should be computed before one is needed."""
     return (
         if_true(not done),
-        f"{done} of {PRODUCTS} products were done although nobody needed one. The "
+        f"{done} of {PRODUCTS} products were done although none was needed. The "
         "engine is eager and asynchronous: it starts as soon as inputs are ready",
     )
 

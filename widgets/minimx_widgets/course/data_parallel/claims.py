@@ -83,10 +83,10 @@ def larger_batches(waits: Mapping[int, float]) -> Decision:
     """Waiting should become a smaller share."""
     found = list(waits.values())
     falling = all(a > b for a, b in zip(found, found[1:], strict=False))
-    told = ", ".join(f"{share:.0%} at {batch}" for batch, share in waits.items())
+    shares = ", ".join(f"{share:.0%} at {batch}" for batch, share in waits.items())
     return (
         if_true(falling),
-        f"AlexNet, eight GPUs on a ring: a step waits for {told} images a device",
+        f"AlexNet, eight GPUs on a ring: a step waits for {shares} images a device",
     )
 
 
@@ -112,10 +112,10 @@ def slower(batches: Sequence[int] = (8, 32, 128)) -> Numbers:
 )
 def device_or_nccl(factors: Mapping[int, float]) -> Decision:
     """`device` should be slower than `nccl`."""
-    told = ", ".join(f"{one:.2f} × at {batch}" for batch, one in factors.items())
+    shares = ", ".join(f"{one:.2f} × at {batch}" for batch, one in factors.items())
     return (
         weighed([one > ALIKE for one in factors.values()], "the batch"),
-        f"AlexNet, eight GPUs on PCI Express: device takes {told} images a device",
+        f"AlexNet, eight GPUs on PCI Express: device takes {shares} images a device",
     )
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import html
 import os
-import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from typing import Any
 import minimx
 from minimx.policies.asking import Overrun
 from minimx.policies.watching import limited
+from minimx_widgets.course.parts.text import words
 
 #: Seconds that a check lets an attempt run.
 LIMIT = 30.0
@@ -56,8 +55,7 @@ class Feedback:
 
     def _repr_html_(self) -> str:
         colour = "--jp-success-color1" if self.passed else "--jp-warn-color1"
-        shown = re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(repr(self)))
-        first, *more = shown.split("\n")
+        first, *more = words(repr(self)).split("\n")
         text = f"<b>{first}</b>" + "".join(f"<br>{line.strip()}" for line in more)
         style = f"border-left:4px solid var({colour});padding:0.3em 0.8em"
         return f'<div style="{style}">{text}</div>'

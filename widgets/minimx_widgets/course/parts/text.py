@@ -26,6 +26,8 @@ _COLOURS = {
     "fails": "--jp-error-color1",
     "depends": "--jp-warn-color1",
 }
+# JupyterLab shows a bare <pre> in the font of the text.
+_LINES = "margin:0.4em 0;font-family:var(--jp-code-font-family, monospace)"
 FEWEST_WORDS = 6  # different ones, of a sentence that explains something
 FEWEST_IDEAS = 2  # of the model sentence, that it has to name
 _STEM = 5  # letters by which "blocks" and "block", "waits" and "waiting" are one idea
@@ -77,9 +79,14 @@ def hints(*texts: str) -> Shown:
 
 
 def code(text: str) -> str:
-    """A piece of Python inside a hint, as HTML."""
-    body = html.escape(textwrap.dedent(text).strip())
-    return f"<pre style='margin:0.4em 0'>{body}</pre>"
+    """Lines as they are typed or printed, as HTML."""
+    body = html.escape(textwrap.dedent(text).strip("\n").rstrip())
+    return f"<pre style='{_LINES}'>{body}</pre>"
+
+
+def words(text: str) -> str:
+    """Plain words as HTML; what stands in `backticks` is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(text))
 
 
 @contextmanager

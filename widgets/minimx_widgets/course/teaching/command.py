@@ -61,8 +61,9 @@ def _add_notebooks(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run(options: argparse.Namespace) -> int:
     """Do what was asked for; returns the exit code."""
+    out = sys.stdout
     course = notebooks_folder()
     if course is None:
         return _says(options, "the notebooks of the course are not here", 1)

@@ -113,8 +113,8 @@ assert {check}.passed
 
 
 def _unanswered(text: str) -> str:
-    for told, instead in UNFOLD:
-        text = text.replace(told, instead)
+    for words, instead in UNFOLD:
+        text = text.replace(words, instead)
     return FOLDED.sub(r"<p>\1</p>", text)
 
 

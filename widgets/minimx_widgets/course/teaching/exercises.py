@@ -50,14 +50,14 @@ def read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
             raise NotANotebook(f"it is larger than {LARGEST >> 20} MiB")
-        book = json.loads(path.read_text(encoding="utf-8"))
+        book: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for cell in book["cells"]:
             cell["source"] = "".join(cell["source"])
             cell["metadata"] = dict(cell.get("metadata", {}))
             str(cell["cell_type"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise NotANotebook(f"it is no notebook ({type(error).__name__})") from None
-    return book  # type: ignore[no-any-return]
+    return book
 
 
 def write(book: dict[str, Any], path: Path) -> None:

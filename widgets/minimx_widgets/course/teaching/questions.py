@@ -111,11 +111,11 @@ def _variants(name: str, call: ast.Call, stored: Any) -> Iterator[Variant]:
     template = plain(str(ast.literal_eval(call.args[0])))
     wrong = _option(call, "wrong")
     ideas = wrong.values if isinstance(wrong, ast.Dict) else []
-    told = [plain(str(ast.literal_eval(idea))) for idea in ideas]
+    meant = [plain(str(ast.literal_eval(idea))) for idea in ideas]
     for each in stored["answers"]:
         numbers = {key: shown(value) for key, value in each["numbers"].items()}
         text = template.format(**numbers) if numbers else template
-        mistakes = list(zip(each["wrong"], told, strict=True))
+        mistakes = list(zip(each["wrong"], meant, strict=True))
         answer, within = float(each["seen"]), float(stored["within"])
         yield Variant(name, text, stored["unit"], answer, within, mistakes)
 

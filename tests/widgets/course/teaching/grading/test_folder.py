@@ -182,7 +182,7 @@ def test_attacks_get_nothing_and_stop_nobody(handout: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "words"),
     [
         (["--notebook", "99"], "no notebook begins with '99'"),
         (["--out", "other.csv"], "columns are not those of grades"),
@@ -190,7 +190,7 @@ def test_attacks_get_nothing_and_stop_nobody(handout: Path, tmp_path: Path) -> N
     ],
 )
 def test_mistakes_in_the_command(
-    tmp_path: Path, flags: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, flags: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from minimx.commands.cli import main
 
@@ -199,7 +199,7 @@ def test_mistakes_in_the_command(
         flags = ["--out", str(tmp_path / "other.csv")]
         (tmp_path / "other.csv").write_text("name,mark\n")
     assert main(["grade", str(tmp_path), *flags]) == 2
-    assert told in capsys.readouterr().err
+    assert words in capsys.readouterr().err
 
 
 def test_what_a_spreadsheet_would_compute_is_text() -> None:

@@ -11,7 +11,8 @@ rights      an attempt that root grades has none of root's capabilities
 amounts     rlimits: memory, size of a file, number of files, seconds of the processor
 
 What is not limited: the names of files can be seen, and the processor can be kept busy
-until time is over. The rules only become stricter; nobody inside can take them back.
+until time is over. The rules only become stricter: no code of
+the process can take them back.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def attempt(task: Task, limits: Limits | None = None) -> Verdict:
         os.close(writing)
         try:
             said, stopped = _watched(process, reading, scratch, limits)
-        finally:  # also where somebody interrupts the grading
+        finally:  # also where the grading is interrupted
             _kill(process)
             _, status = os.waitpid(process, 0)
         verdict = _verdict(said, word, stopped, status)
@@ -97,11 +97,11 @@ def _in_child(
         _leave(scratch, writing)
         _private_kernels(scratch)
         confine(scratch, readable(), limits)
-        told: Any = dataclasses.asdict(judge(task, limits.seconds))
+        verdict: Any = dataclasses.asdict(judge(task, limits.seconds))
     except BaseException as error:  # ours, or memory was over while judging
-        told = f"{type(error).__name__}: {error}"
+        verdict = f"{type(error).__name__}: {error}"
     try:
-        os.write(writing, json.dumps([word, told]).encode()[:LONGEST])
+        os.write(writing, json.dumps([word, verdict]).encode()[:LONGEST])
     finally:
         os._exit(0)
 
@@ -125,8 +125,8 @@ def _leave(scratch: Path, writing: int) -> None:
 def _private_kernels(scratch: Path) -> None:
     """A folder of compiled kernels of its own, with links to those that there are.
 
-    What it compiles itself lands in the scratch folder or nowhere: nobody who comes
-    later runs code that an attempt has written.
+    What it compiles itself lands in the scratch folder or nowhere: no later attempt
+    runs code that this one has written.
     """
     shared, mine = Path(knobs.get("MINIMX_CACHE")).expanduser(), scratch / "kernels"
     mine.mkdir()
@@ -203,7 +203,7 @@ def _verdict(said: bytes, word: str, stopped: str, status: int) -> Verdict:
         if found == word and verdict.result in (SOLVED, OPEN, REFUSED):
             return verdict
     except (ValueError, TypeError):
-        pass  # nothing was told, or by somebody else
+        pass  # no verdict, or one without the word
     how = f" (signal {os.WTERMSIG(status)})" if os.WIFSIGNALED(status) else ""
     return Verdict(
         STOPPED,
