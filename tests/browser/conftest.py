@@ -95,6 +95,9 @@ CLOSE_ALL = """async () => {
 }"""
 IS_EMPTY = """() => !document.querySelector('.jp-NotebookPanel, .mx-view, .jp-Dialog')
   && ![...jupyterapp.shell.widgets('main')].some(one => one.context)"""
+#: What every view says of itself.
+VIEWS = """() => [...document.querySelectorAll('.mx-view')].map(
+  view => JSON.stringify(view.dataset)).join('\\n')"""
 OUTPUTS = """index => {
   const cell = jupyterapp.shell.currentWidget.content.widgets[index];
   return cell.model.outputs.toJSON();
@@ -213,7 +216,8 @@ class Notebook:
         try:
             self.page.wait_for_function(condition, arg=argument, timeout=1000 * timeout)
         except TimeoutError as late:
-            seen = f"{self.shoot('failed')}; {self.complaints}"
+            views = self.page.evaluate(VIEWS)
+            seen = f"{self.shoot('failed')}; {self.complaints}; {views}"
             raise AssertionError(f"{condition} did not happen: {seen}") from late
 
     def shoot(self, name: str) -> Path:

@@ -210,11 +210,12 @@ def marks_operations(notebook: Notebook) -> None:
     assert pointed in page.locator(".mx-kv-key").inner_text()
     page.keyboard.press("Enter")
     assert data(notebook, "marked") == pointed != ""
+    second = data(notebook, "selected")
+    assert second not in ("0", op)
+    notebook.until(f"op => {engine}.dataset.selected === op", second)
     page.locator(timeline).focus()
     page.keyboard.press("ArrowRight")
-    other = notebook.data("engine", "selected")
-    assert other not in ("0", op)
-    until(notebook, f"view.dataset.selected === '{other}'")
+    until(notebook, f"!['0', '{second}'].includes(view.dataset.selected)")
     notebook.run(4)
     until(notebook, "view.dataset.selected === '0' && view.dataset.marked === ''")
 

@@ -107,7 +107,7 @@ class LabControls {
       el("i"),
     );
     this.words = el("div", { class: "mx-progress-words", role: "status" });
-    this.busy = el("div", { class: "mx-busy", role: "status", hidden: true });
+    this.busy = el("div", { class: "mx-busy", role: "status" });
     this.undo = button({
       label: "Undo",
       icon: "back",
@@ -254,8 +254,7 @@ class LabControls {
     this.left.firstChild.textContent = `A training was left: ${status.undo}.`;
     this.before.hidden = !status.left;
     this.before.firstChild.textContent = `A kernel ended and left a training: ${status.left}.`;
-    this.busy.hidden = !status.busy;
-    this.busy.textContent = status.busy;
+    this.busy.textContent = this.busy.title = status.busy;
     const running = RUNNING.includes(status.state);
     const alive = running || status.state === "paused";
     this.train.disabled = running;
@@ -287,7 +286,7 @@ class LabControls {
       return;
     }
     for (const node of [this.train, this.pause, this.step, this.stop]) node.disabled = true;
-    this.busy.hidden = true;
+    this.busy.textContent = this.busy.title = "";
     this.words.textContent = WORDS[state];
     this.words.dataset.state = this.frame.root.dataset.state = state;
   }
