@@ -6,6 +6,7 @@ Each state is brought about in a real JupyterLab, read from the page, and left a
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -91,6 +92,13 @@ DIE = (
 )
 
 
+def until_kernel_knows(notebook: Notebook, *parts: str) -> None:
+    """Wait until the states of the views, as `AGAIN` prints them, hold all of `parts`."""
+    end = time.monotonic() + 30
+    while not all(part in (said := notebook.run(2)) for part in parts):
+        assert time.monotonic() < end, said
+
+
 def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -> None:
     page = notebook.page
     open_lab(notebook, DIE, AGAIN, "lab.fit.step")
@@ -110,7 +118,8 @@ def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -
         page.locator(f".mx-view[data-view={view}]").focus()
         for key in keys:
             page.keyboard.press(key)
-    page.wait_for_timeout(600)
+    # What is set on a page reaches the kernel a moment after it is drawn.
+    until_kernel_knows(notebook, "&marks=[", "measure=rounded")
     page.click("[data-command=train]")
     notebook.until(f"n => {STEP} > n", int(notebook.data("training", "step")))
     page.click("[data-command=pause]")  # which writes the last state
