@@ -7,15 +7,26 @@ from anywhere else, so it looks the same in a notebook, in the book and in a fil
 from __future__ import annotations
 
 import math
-import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from minimx_widgets import palette
 
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
-# The mean width of a character as a share of the font's size, for cutting labels.
-CHARACTER = 0.56
+# How wide characters are in DejaVu Sans, the widest of those fonts, in hundredths of
+# the font's size: what fits by this table fits in each of them.
+WIDTHS = {
+    27: "'", 28: "ijl", 29: "IJ", 32: " ,.·", 34: "/:;\\|", 35: "f", 36: "-",
+    40: "()[]t!", 41: "r", 46: '"', 50: "*_`", 52: "sz", 53: "?", 55: "c",
+    56: "L", 58: "Fk", 59: "vxy", 60: "P", 61: "TYaeo", 63: "ESbdghnpqu",
+    64: "$0123456789{}µ√°", 66: "K", 69: "ABRVXZ", 70: "C∇", 73: "U", 75: "HN",
+    77: "DG", 78: "&", 79: "OQ", 82: "w", 84: "#+<=>^~×→←↓↑✓✗✕≈−≤≥∞", 87: "M",
+    95: "%", 97: "m", 99: "W", 100: "@…—",
+}  # fmt: skip
+_WIDTH = {letter: width for width, letters in WIDTHS.items() for letter in letters}
+# A bold character is wider by this share of the font's size.
+BOLD = 0.085
 
 
 def picture(
@@ -61,11 +72,68 @@ def text(
     anchor: str = "start",
     size: float = 11,
     bold: bool = False,
+    space: float = math.inf,
 ) -> str:
-    """Words whose baseline starts, ends or is centred at a point."""
+    """Words whose baseline starts, ends or is centred at a point.
+
+    Where they are wider than `space` pixels they end in an ellipsis, and the browser
+    shows all of them when they are pointed at.
+    """
+    shown = clipped(text, space, size, bold=bold)
+    if text and not shown:
+        return ""
     weight = ' font-weight="600"' if bold else ""
     where = f'x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}" font-size="{_n(size)}"'
-    return f'<text {where} fill="{fill}"{weight}>{escape(text)}</text>'
+    whole = f"<title>{escape(text)}</title>" if shown != text else ""
+    return f'<text {where} fill="{fill}"{weight}>{escape(shown)}{whole}</text>'
+
+
+def heading(title: str, said: str, width: float, *, dark: bool) -> list[str]:
+    """The first line of a picture: what it is in bold, then the key numbers."""
+    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
+    space = (width - 28) * (0.6 if said else 1.0)
+    x = 24 + min(width_of(title, 13, bold=True), space)
+    return [
+        text(14, 21, title, ink, size=13, bold=True, space=space),
+        text(x, 21, said, muted, size=11.5, space=width - 14 - x),
+    ]
+
+
+def paragraph(
+    x: float,
+    y: float,
+    words: str,
+    fill: str,
+    *,
+    space: float,
+    size: float = 11,
+    step: float = 15,
+    most: int = 100,
+) -> tuple[list[str], float]:
+    """Words in at most so many lines of a width, and the baseline after the last."""
+    lines = wrapped(words, space, size)
+    if len(lines) > most:
+        lines[most - 1 :] = [" ".join(lines[most - 1 :])]
+    parts = [
+        text(x, y + step * k, line, fill, size=size, space=space)
+        for k, line in enumerate(lines)
+    ]
+    return parts, y + step * len(lines)
+
+
+def tick(
+    x: float,
+    y: float,
+    label: str,
+    fill: str,
+    left: float,
+    right: float,
+    size: float = 10,
+) -> str:
+    """A label of an axis below a point, moved so that it stays between two bounds."""
+    half = width_of(label, size) / 2
+    x = max(min(x, right - half), left + half)
+    return text(x, y, label, fill, anchor="middle", size=size)
 
 
 def line(
@@ -99,38 +167,85 @@ def dot(x: float, y: float, fill: str, title: str = "") -> str:
     return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="3" fill="{fill}">{inside}</circle>'
 
 
-def clipped(text: str, space: float, size: float = 11) -> str:
+def width_of(text: str, size: float = 11, *, bold: bool = False) -> float:
+    """How many pixels wide words are, or less where the font is a narrow one.
+
+    >>> round(width_of("Convolution")), round(width_of("MXNET_HOME"))
+    (66, 78)
+    """
+    more = BOLD if bold else 0.0
+    return size * sum(_share(letter) + more for letter in text)
+
+
+def _share(letter: str) -> float:
+    known = _WIDTH.get(letter)
+    if known is None:
+        base = unicodedata.normalize("NFKD", letter)[0]
+        known = _WIDTH.get(base) if base != letter else None
+    if known is None:
+        known = 100 if unicodedata.east_asian_width(letter) in "WF" else 90
+    return known / 100
+
+
+def clipped(text: str, space: float, size: float = 11, *, bold: bool = False) -> str:
     """The words cut to a width in pixels, with an ellipsis; empty if none fits.
 
     >>> clipped("Convolution", 40), clipped("add", 100), clipped("add", 4)
-    ('Convo…', 'add', '')
+    ('Conv…', 'add', '')
     """
-    fits = int(space / (size * CHARACTER))
-    if len(text) <= fits:
+    if width_of(text, size, bold=bold) <= space:
         return text
-    return text[: fits - 1] + "…" if fits > 1 else ""
+    used = width_of("…", size, bold=bold)
+    for place, letter in enumerate(text):
+        used += width_of(letter, size, bold=bold)
+        if used > space:
+            return text[:place].rstrip() + "…" if place else ""
+    return text
 
 
 def wrapped(text: str, space: float, size: float = 11) -> list[str]:
-    """The words in lines of a width in pixels.
+    """The words in lines of a width in pixels; a word that is wider is broken.
 
     >>> wrapped("equal to the other one", 80)
     ['equal to the', 'other one']
     """
-    return textwrap.wrap(text, max(8, int(space / (size * CHARACTER))))
+    lines, line = [], ""
+    for word in text.split():
+        longer = f"{line} {word}".strip()
+        if width_of(longer, size) <= space:
+            line = longer
+            continue
+        lines += [line] if line else []
+        line = ""
+        for letter in word:
+            if line and width_of(line + letter, size) > space:
+                lines.append(line)
+                line = ""
+            line += letter
+    return [*lines, line] if line else lines
 
 
 def legend(
-    x: float, y: float, entries: Iterable[tuple[str, str]], *, dark: bool
-) -> list[str]:
-    """Coloured names in a row."""
-    parts = []
+    x: float,
+    y: float,
+    entries: Iterable[tuple[str, str]],
+    right: float,
+    *,
+    dark: bool,
+) -> tuple[list[str], float]:
+    """Coloured names in a row up to a bound, and how much lower further rows end."""
+    parts, left, low = [], x, 0.0
+    muted = palette.surface("muted", dark=dark)
     for name, colour in entries:
-        parts.append(rect(x, y - 9, 10, 10, colour, round_=2.5))
-        muted = palette.surface("muted", dark=dark)
-        parts.append(text(x + 15, y, name, muted, size=10.5))
-        x += 29 + len(name) * 10.5 * CHARACTER
-    return parts
+        wide = min(15 + width_of(name, 10.5), right - left)
+        if x > left and x + wide > right:
+            x, low = left, low + 16
+        parts.append(rect(x, y + low - 9, 10, 10, colour, round_=2.5))
+        parts.append(
+            text(x + 15, y + low, name, muted, size=10.5, space=right - x - 15)
+        )
+        x += wide + 14
+    return parts, low
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:

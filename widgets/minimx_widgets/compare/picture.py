@@ -20,32 +20,38 @@ ROW, CHART = 18, 96
 def board(view: ABCompare, *, dark: bool, width: int) -> str:
     """The figures of both sides, their memory along one axis, and the causes."""
     ink, muted, rule = (palette.surface(n, dark=dark) for n in ("ink", "muted", "line"))
-    columns = [16, 230, 380, 530, 680]
+    shares = (0.0, 0.25, 0.43, 0.61, 0.86, 1.0)
+    columns = [16 + share * (width - 32) for share in shares]
     heads = ["", "A", "B", "B against A", "ratio"]
     for place, side in enumerate(view.sides):
         heads[1 + place] += f", {PREDICTED}" if side.predicted else ""
     parts = [svg.text(16, 22, "A | B", ink, size=13, bold=True)]
-    parts += [
-        svg.text(x, 42, word, muted) for x, word in zip(columns, heads, strict=True)
-    ]
+
+    def cells(y: float, words: Sequence[str], fill: str) -> list[str]:
+        return [
+            svg.text(x, y, word, fill, space=end - x - 6)
+            for x, end, word in zip(columns, columns[1:], words, strict=False)
+        ]
+
+    parts += cells(42, heads, muted)
     y = 42.0
     for row in view.rows:
         y += ROW
         parts.append(svg.line([(16, y - 13), (width - 16, y - 13)], rule))
-        cells = (row.label, row.before, row.after, row.difference, row.ratio)
-        for x, cell in zip(columns, cells, strict=True):
-            parts.append(svg.text(x, y, cell, ink))
+        words = (row.label, row.before, row.after, row.difference, row.ratio)
+        parts += cells(y, words, ink)
     parts += _memory(view, y + 30, dark=dark, width=width)
     y += 30 + CHART + 24
     names = [
         (sided(letter, title), palette.layer(place, dark=dark))
         for place, (letter, title) in enumerate(zip("AB", view.names, strict=True))
     ]
-    parts += svg.legend(16, y, names, dark=dark)
-    for line in svg.wrapped(view.said, width - 40):
-        y += 16
-        parts.append(svg.text(16, y + 4, line, ink))
-    return svg.picture(width, y + 18, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(16, y, names, width - 16, dark=dark)
+    lines, y = svg.paragraph(
+        16, y + low + 20, view.said, ink, space=width - 32, step=16
+    )
+    parts += [*legend, *lines]
+    return svg.picture(width, y - 2, parts, title=repr(view), dark=dark)
 
 
 def sided(letter: str, title: str) -> str:
@@ -98,7 +104,8 @@ def bars(changes: Sequence[Delta], *, dark: bool, width: int) -> str:
     for k, one in enumerate(shown):
         y = 40.0 + ROW * k
         name = f"{one.operator} ({one.layer or 'other'})"
-        parts.append(svg.text(16, y + 10, svg.clipped(name, middle - space), ink))
+        room = middle - space - 24
+        parts.append(svg.text(16, y + 10, name, ink, space=room))
         long = max(1.0, space * abs(one.change) / most)
         quicker = one.change < 0
         colour = palette.state("added" if quicker else "removed", dark=dark)

@@ -17,8 +17,6 @@ from minimx_widgets.units import human_time
 from minimx_widgets.views.engine_timeline import EngineTimeline, Picture, draw, lay_out
 
 COMMON, OWN = "common", "own"
-#: Pixels of a capital in the head of a static picture.
-WIDE = 9.0
 
 
 def span(record: Record) -> int:
@@ -109,11 +107,7 @@ class _Compared(Picture):
         view = self.view
         source = PREDICTED if view.predicted else of_clock(self.record.conditions.clock)
         text = " · ".join([*view.summary(), source])
-        after = 30 + WIDE * len(view.title)  # knobs are written in capitals
-        return [
-            svg.text(14, 21, view.title, self.ink("ink"), size=13, bold=True),
-            svg.text(after, 21, text, self.ink("muted"), size=11.5),
-        ]
+        return svg.heading(view.title, text, self.width, dark=self.dark)
 
     def axis(self) -> list[str]:
         """Ticks of time since the first push, or of numbers of operations."""

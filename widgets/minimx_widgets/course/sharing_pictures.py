@@ -33,6 +33,7 @@ def phase_map(
         palette.surface(name, dark=dark) for name in ("ink", "muted", "mark")
     )
     height = TOP + HIGH * len(rows) + 36
+    width = LEFT + WIDE * len(ranges) + 20
     parts = [
         svg.text(14, 22, "KiB of the plan", ink, size=13, bold=True),
         svg.text(LEFT, 22, "by match range", muted, size=11.5),
@@ -47,12 +48,12 @@ def phase_map(
             title = f"{name}, range {ranges[column]}: {total:g} KiB"
             best = min(totals)
             parts += _cell(LEFT + WIDE * column, y, total, best, title, dark=dark)
-    more = palette.category("gradient", dark=dark)
-    legend = [("the best of the row", mark), ("more than the best", more)]
-    parts += svg.legend(LEFT, height - 12, legend, dark=dark)
+    deep = palette.category("gradient", dark=dark)
+    legend = [("the best of the row", mark), ("more than the best", deep)]
+    more, low = svg.legend(LEFT, height - 12, legend, width - 14, dark=dark)
+    parts += more
     title = f"{len(rows)} networks, {len(ranges)} match ranges"
-    width = LEFT + WIDE * len(ranges) + 20
-    picture = svg.picture(width, height, parts, title=title, dark=dark)
+    picture = svg.picture(width, height + low, parts, title=title, dark=dark)
     return Shown("\n".join(lines), picture, "image/svg+xml")
 
 
@@ -110,14 +111,16 @@ def tradeoff(series: Mapping[str, Sequence[Ran]], *, dark: bool = False) -> Show
             beside = (x + 5, y - 7) if index % 2 == 0 else (x - 3, y + 17)
             parts.append(svg.text(*beside, str(count), colour, bold=True))
     entries = [(name, palette.layer(k, dark=dark)) for k, name in enumerate(series)]
-    parts += svg.legend(left, bottom + 42, entries, dark=dark)
+    more, low = svg.legend(left, bottom + 42, entries, right, dark=dark)
+    parts += more
     lines = [
         f"{name}, {_colours(count)}: {run}"
         for name, runs in series.items()
         for count, run in enumerate(runs, 1)
     ]
     title = "memory against time, a number for the colours at each point"
-    picture = svg.picture(right + 24, bottom + 56, parts, title=title, dark=dark)
+    height = bottom + 56 + low
+    picture = svg.picture(right + 24, height, parts, title=title, dark=dark)
     return Shown("\n".join(lines), picture, "image/svg+xml")
 
 

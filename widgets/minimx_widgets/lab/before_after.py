@@ -198,13 +198,13 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
         palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "alert")
     )
     state, lines = _last(view.turns.all), view.history[:SHOWN]
-    parts = [svg.text(14, 21, "Before | after", ink, size=13, bold=True)]
     if not state["number"]:
-        label = svg.clipped(NOTHING, width - 28, 11)
-        parts.append(svg.text(14, 41, label, muted))
-        return svg.picture(width, 54, parts, title=repr(view), dark=dark)
+        parts = svg.heading("Before | after", "", width, dark=dark)
+        lines, y = svg.paragraph(14, 41, NOTHING, muted, space=width - 28)
+        parts += lines
+        return svg.picture(width, y - 2, parts, title=repr(view), dark=dark)
     text = f"{state['title']} · after step {state['step']} · {state['progress']}"
-    parts.append(svg.text(124, 21, svg.clipped(text, width - 138, 11.5), muted))
+    parts = svg.heading("Before | after", text, width, dark=dark)
     places = [(0.22, "before"), (0.40, "after"), (0.58, "change"), (0.76, "")]
     for share, head in places:
         parts.append(svg.text(width * share, 44, head, muted, size=10.5))
@@ -213,19 +213,19 @@ def draw(view: BeforeAfter, *, dark: bool, width: int) -> str:
         colour = {"better": palette.state("added", dark=dark), "worse": alert}.get(
             row["verdict"], ink
         )
-        parts.append(svg.text(14, y, row["label"], ink))
+        parts.append(svg.text(14, y, row["label"], ink, space=width * 0.2))
         for (share, _), key, fill in zip(
             places, ("before", "after", "change", "source"), (ink, ink, colour, muted),
             strict=True,
         ):  # fmt: skip
-            parts.append(svg.text(width * share, y, row[key], fill))
+            parts.append(svg.text(width * share, y, row[key], fill, space=width * 0.17))
         y += ROW
     parts.append(svg.line([(14, y - 10), (width - 14, y - 10)], rule))
     y += 8
     for line in lines:
         text = f"{line['number']} · step {line['step']} · {line['what']}"
-        parts.append(svg.text(14, y, svg.clipped(text, width * 0.55), ink))
-        change = svg.clipped(line["change"], width * 0.4)
-        parts.append(svg.text(width - 14, y, change, muted, anchor="end"))
+        parts.append(svg.text(14, y, text, ink, space=width * 0.55))
+        change, space = line["change"], width * 0.4
+        parts.append(svg.text(width - 14, y, change, muted, anchor="end", space=space))
         y += ROW
     return svg.picture(width, y - 4, parts, title=repr(view), dark=dark)

@@ -373,12 +373,23 @@ def draw(row: FiveSwitches, *, dark: bool, width: int) -> str:
         ]
         turned = any(part.name in row.state["turned"] for part in switch.parts)
         parts.append(svg.rect(x, 32, space, 3, mark if turned else rule, round_=1.5))
-        parts.append(svg.text(x, 52, switch.label, ink, size=12, bold=True))
-        value = svg.clipped(", ".join(values), space, 11.5)
-        parts.append(svg.text(x, 70, value, mark if turned else ink, size=11.5))
-        moves = svg.clipped(f"moves: {switch.moves}", space, 10.5)
-        parts.append(svg.text(x, 87, moves, muted, size=10.5))
-        lines = svg.wrapped(row.state["lines"][switch.name]["text"], space, 10.5)[:2]
-        for j, text in enumerate(lines):
-            parts.append(svg.text(x, 104 + 13 * j, text, muted, size=10.5))
-    return svg.picture(width, 126, parts, title=repr(row), dark=dark)
+        fill, value = mark if turned else ink, ", ".join(values)
+        parts.append(
+            svg.text(x, 52, switch.label, ink, size=12, bold=True, space=space)
+        )
+        parts.append(svg.text(x, 70, value, fill, size=11.5, space=space))
+    # What they move stands on as many lines as the longest needs, then the notes.
+    moves = [f"moves: {switch.moves}" for switch in SWITCHES]
+    notes = [row.state["lines"][switch.name]["text"] for switch in SWITCHES]
+    low = 87.0
+    for words, most in ((moves, 2), (notes, 3)):
+        texts = [
+            svg.paragraph(
+                14 + i * wide, low, text, muted,
+                space=wide - 12, size=10.5, step=13, most=most,
+            )
+            for i, text in enumerate(words)
+        ]  # fmt: skip
+        parts += [part for more, _ in texts for part in more]
+        low = max(end for _, end in texts) + 4
+    return svg.picture(width, low + 4, parts, title=repr(row), dark=dark)

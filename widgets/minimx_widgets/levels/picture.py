@@ -20,26 +20,23 @@ def draw(view: LevelView, *, dark: bool, width: int) -> str:
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     numbers = " · ".join(f"{label} {value}" for label, value in game.numbers(state))
     target = f"target {game.says(view.best)}"
-    start = 28 + len(view.title) * 13 * 0.62  # bold
-    head = svg.clipped(f"{game.name} · {target} · {numbers}", width - start - 14, 11.5)
-    parts = [
-        svg.text(14, 21, view.title, ink, size=13, bold=True),
-        svg.text(start, 21, head, muted, size=11.5),
-    ]
-    top = 42.0
-    for row in svg.wrapped(game.question(state), width - 28, 11.5)[:3]:
-        parts.append(svg.text(14, top, row, ink, size=11.5))
-        top += 15
+    head = f"{game.name} · {target} · {numbers}"
+    parts = svg.heading(view.title, head, width, dark=dark)
+    more, top = svg.paragraph(
+        14, 42, game.question(state), ink, space=width - 28, size=11.5, most=3
+    )
+    parts += more
     more, top = _rows(view, top - 4, width, dark=dark)
     parts += more
     offered = [one.text for one in game.choices(state) if not one.refused]
     if offered:
-        for row in svg.wrapped(f"Choices: {'; '.join(offered)}", width - 28, 11)[:3]:
-            parts.append(svg.text(14, top + 12, row, muted))
-            top += 15
+        words = f"Choices: {'; '.join(offered)}"
+        more, top = svg.paragraph(14, top + 12, words, muted, space=width - 28, most=3)
+        parts, top = [*parts, *more], top - 12
     entries = [(name, palette.category(c, dark=dark)) for name, c in game.kinds]
-    parts += svg.legend(14, top + 18, entries, dark=dark)
-    return svg.picture(width, top + 32, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(14, top + 18, entries, width - 14, dark=dark)
+    height = top + 32 + low
+    return svg.picture(width, height, parts + legend, title=repr(view), dark=dark)
 
 
 def _rows(
@@ -54,10 +51,11 @@ def _rows(
     for row in scene.rows:
         high = LOW + (HIGH - LOW) * row.weight
         tops.append((top, high))
-        parts.append(svg.text(14, top + high / 2 + 4, svg.clipped(row.label, 60), ink))
-        detail = svg.clipped(row.detail, LEFT - 82)
+        middle = top + high / 2 + 4
+        parts.append(svg.text(14, middle, row.label, ink, space=60))
+        space_ = LEFT - 82
         parts.append(
-            svg.text(LEFT - 8, top + high / 2 + 4, detail, muted, anchor="end")
+            svg.text(LEFT - 8, middle, row.detail, muted, anchor="end", space=space_)
         )
         parts.append(svg.rect(LEFT, top, space, high, rule, opacity=0.35, round_=3))
         top += high + 4
@@ -70,9 +68,8 @@ def _rows(
         box = (x, y + high - tall, wide, tall)
         opacity = 0.35 if bar.later else 1.0
         parts.append(svg.rect(*box, fill, opacity=opacity, title=bar.says, round_=3))
-        label = svg.clipped(bar.text, wide - 6)
-        colour = ink if bar.later else paper
-        parts.append(svg.text(x + 4, y + high - tall / 2 + 4, label, colour))
+        colour, middle = ink if bar.later else paper, y + high - tall / 2 + 4
+        parts.append(svg.text(x + 4, middle, bar.text, colour, space=wide - 6))
     parts.append(svg.text(LEFT - 8, top + 11, scene.axis, muted, anchor="end"))
     for tick in svg.ticks(0, scene.end, 8):
         x = LEFT + space * tick / scene.end

@@ -25,24 +25,20 @@ MOST_LAYERS = 12
 
 def draw(view: DataView, *, dark: bool, width: int) -> str:
     """The strip above; below it confusion, filters and layers side by side."""
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    parts = [svg.text(14, 21, "What the network sees", ink, size=13, bold=True)]
     text = repr(view).removeprefix("DataView(").removesuffix(")").replace(", ", " · ")
-    parts.append(
-        svg.text(190, 21, svg.clipped(text, width - 204, 11.5), muted, size=11.5)
-    )
+    parts = svg.heading("What the network sees", text, width, dark=dark)
     look = view.look
     if look is None or not look.strip:
         return svg.picture(width, 36, parts, title=repr(view), dark=dark)
     step = min((width - 28) / len(look.strip), SIDE + 26)
     for place, one in enumerate(look.strip):
-        parts += _image(view, one, 14 + place * step, 34, dark=dark)
+        parts += _image(view, one, 14 + place * step, 34, step - 6, dark=dark)
     height = 34.0 + SIDE + 36
     if look.asked:
         below = [
-            _confusion(view, look, 14, height + 14, dark=dark),
-            _filters(look, 14 + width * 0.4, height + 14, width * 0.3, dark=dark),
-            _layers(look, 14 + width * 0.72, height + 14, width * 0.28 - 28, dark=dark),
+            _confusion(view, look, 14, height + 14, width * 0.4 - 16, dark=dark),
+            _filters(look, 14 + width * 0.4, height + 14, width * 0.25, dark=dark),
+            _layers(look, 14 + width * 0.67, height + 14, width * 0.33 - 28, dark=dark),
         ]
         for more, bottom in below:
             parts += more
@@ -59,7 +55,10 @@ def verdict(one: Seen, *, dark: bool) -> tuple[str, str]:
     return "✗", palette.surface("alert", dark=dark)
 
 
-def _image(view: DataView, one: Seen, x: float, y: float, *, dark: bool) -> list[str]:
+def _image(
+    view: DataView, one: Seen, x: float, y: float, space: float, *, dark: bool
+) -> list[str]:
+    """An image with its answer, and words as wide as they may be."""
     sign, colour = verdict(one, dark=dark)
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     label = view.name(one.label)
@@ -68,37 +67,35 @@ def _image(view: DataView, one: Seen, x: float, y: float, *, dark: bool) -> list
     chance = f"{100 * one.chances[0][1]:.0f} %" if one.chances else ""
     if not one.right and one.guess is not None:
         chance += f" is {view.name(one.label)}"
-    label, chance = (
-        svg.clipped(text, SIDE + 12, size)
-        for text, size in ((label, 11), (chance.strip(), 9.5))
-    )
+    chance = chance.strip()
     middle = x + SIDE / 2
+    under: dict[str, Any] = {"anchor": "middle", "space": space}
     return [
         svg.rect(x - 2, y - 2, SIDE + 4, SIDE + 4, colour, title=view.describe(one)),
         _pixels(one.pixels, x, y, SIDE, SIDE),
-        svg.text(middle, y + SIDE + 15, label, ink, anchor="middle", bold=True),
-        svg.text(middle, y + SIDE + 28, chance, muted, anchor="middle", size=9.5),
+        svg.text(middle, y + SIDE + 15, label, ink, bold=True, **under),
+        svg.text(middle, y + SIDE + 28, chance, muted, size=9.5, **under),
     ]
 
 
 def _confusion(
-    view: DataView, look: Look, x: float, y: float, *, dark: bool
+    view: DataView, look: Look, x: float, y: float, space: float, *, dark: bool
 ) -> tuple[list[str], float]:
     """How often a class (row) was taken for another (column)."""
     ink, muted, card = (palette.surface(n, dark=dark) for n in ("ink", "muted", "card"))
     good = palette.category("activation", dark=dark)
     bad = palette.surface("alert", dark=dark)
-    size = 22.0
+    size = min(22.0, (space - 30) / max(len(look.classes), 1))
     of = "" if len(look.classes) == look.all_classes else f" of {look.all_classes}"
     title = f"label ↓ taken for → · {len(look.classes)}{of} classes"
-    parts = [svg.text(x, y, title, ink, bold=True)]
+    parts = [svg.text(x, y, title, ink, bold=True, space=space)]
     left, top = x + 30, y + 22
     for i, number in enumerate(look.classes):
-        word = svg.clipped(view.name(number), 28, 10)
-        at = left + i * size + size / 2
-        parts.append(svg.text(at, top - 5, word, muted, anchor="middle", size=10))
-        at = top + i * size + 15
-        parts.append(svg.text(left - 5, at, word, muted, anchor="end", size=10))
+        word, at = view.name(number), left + i * size + size / 2
+        wide: dict[str, Any] = {"size": 10, "space": size - 3}
+        parts.append(svg.text(at, top - 5, word, muted, anchor="middle", **wide))
+        at, wide["space"] = top + (i + 0.5) * size + 4, 25
+        parts.append(svg.text(left - 5, at, word, muted, anchor="end", **wide))
         total = look.totals[i]
         for j, other in enumerate(look.classes):
             times = int(look.confusion[i, j])
@@ -112,10 +109,11 @@ def _confusion(
             )
             colour = good if i == j else bad
             parts.append(svg.rect(*box, colour, opacity=0.15 + 0.6 * share, title=text))
-            middle, low = box[0] + box[2] / 2, box[1] + 14.5
-            parts.append(
-                svg.text(middle, low, str(times), ink, anchor="middle", size=10)
-            )
+            if svg.width_of(str(times), 10) <= size:
+                middle, low = box[0] + box[2] / 2, box[1] + size / 2 + 3.5
+                parts.append(
+                    svg.text(middle, low, str(times), ink, anchor="middle", size=10)
+                )
     return parts, top + size * len(look.classes)
 
 
@@ -130,7 +128,7 @@ def _filters(
     count, high, wide, _ = filters.tiles.shape
     of = "" if count == filters.many else f" of {filters.many}"
     title = f"{filters.name}: {count}{of}"
-    parts = [svg.text(x, y, svg.clipped(title, space, 11), ink, bold=True)]
+    parts = [svg.text(x, y, title, ink, bold=True, space=space)]
     size = 34.0
     columns = max(1, int(space // size))
     for place, tile in enumerate(coloured(filters, dark=dark)):
@@ -142,8 +140,10 @@ def _filters(
     scale = f"blue −{filters.largest:.2g} · white 0 · orange +{filters.largest:.2g}"
     if dark:
         scale = scale.replace("white", "black")
-    parts.append(svg.text(x, bottom + 10, scale, muted, size=10))
-    return parts, bottom + 14
+    lines, low = svg.paragraph(
+        x, bottom + 10, scale, muted, space=space, size=10, step=13
+    )
+    return parts + lines, low - 9
 
 
 def _layers(
@@ -155,14 +155,14 @@ def _layers(
     ink, muted, alert = (
         palette.surface(name, dark=dark) for name in ("ink", "muted", "alert")
     )
-    parts, places = [], [x + space * share for share in (0.46, 0.7, 1.0)]
+    parts, places = [], [x + space * share for share in (0.49, 0.73, 1.0)]
     for kind, at in zip(KINDS, places, strict=True):
         parts.append(svg.text(at, y, kind, muted, anchor="end", size=10))
     layers = by_layer(look)
     for name, kinds in [*layers.items()][:MOST_LAYERS]:
         y += 17
-        word = svg.clipped(name.partition("/")[2] or name, space * 0.3, 10.5)
-        parts.append(svg.text(x, y, word, ink, size=10.5))
+        word = name.partition("/")[2] or name
+        parts.append(svg.text(x, y, word, ink, size=10.5, space=space * 0.3))
         for kind, at in zip(KINDS, places, strict=True):
             one = kinds.get(kind)
             if one is not None:

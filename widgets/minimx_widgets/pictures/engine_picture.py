@@ -32,8 +32,11 @@ def draw(
     """The layout as a picture."""
     made = (picture or Picture)(view, layout, dark=dark, width=width)
     parts = [*made.head(), *made.lanes(), *made.axis(), *made.boxes()]
-    parts += [*made.selected(), *made.marks(), *made.legend()]
-    return svg.picture(width, made.height, parts, title=repr(view), dark=dark)
+    names = made.legend()
+    y, right = made.height - 10, width - RIGHT
+    legend, low = svg.legend(LEFT, y, names, right, dark=dark)
+    parts += [*made.selected(), *made.marks(), *legend]
+    return svg.picture(width, made.height + low, parts, title=repr(view), dark=dark)
 
 
 class Picture:
@@ -91,11 +94,7 @@ class Picture:
         """The title and the key numbers."""
         source = of_clock(self.record.conditions.clock)
         text = " · ".join([*self.view.summary(), source])
-        after = 26 + 7.5 * len(self.title)
-        return [
-            svg.text(14, 21, self.title, self.ink("ink"), size=13, bold=True),
-            svg.text(after, 21, text, self.ink("muted"), size=11.5),
-        ]
+        return svg.heading(self.title, text, self.width, dark=self.dark)
 
     def lanes(self) -> list[str]:
         """Backgrounds, names, busy shares, and the ticks of the pushes."""
@@ -104,8 +103,8 @@ class Picture:
             y = self.y(lane)
             wide = self.width - LEFT - RIGHT
             parts.append(svg.rect(LEFT, y, wide, LANE - 4, self.ink("card")))
-            label = svg.clipped(self.label(name), LEFT - 62)
-            parts.append(svg.text(14, y + 16, label, self.ink("ink")))
+            label, space = self.label(name), LEFT - 70.0
+            parts.append(svg.text(14, y + 16, label, self.ink("ink"), space=space))
             busy = float(self.layout.busy[lane]) if len(self.layout.busy) else 0.0
             share = "push" if name == PUSHER and not busy else human_share(min(1, busy))
             muted = self.ink("muted")
@@ -127,25 +126,34 @@ class Picture:
                 text = f"#{human_count(value)}"
             ends = [(x, TOP - 4), (x, bottom - 4)]
             parts.append(svg.line(ends, self.ink("line")))
-            muted = self.ink("muted")
-            if x < self.width - RIGHT - 16:
-                parts.append(svg.text(x, bottom + 11, text, muted, anchor="middle"))
+            muted, ends_at = self.ink("muted"), self.width - 8
+            parts.append(svg.tick(x, bottom + 11, text, muted, LEFT - 20, ends_at))
         return parts
 
     def boxes(self) -> list[str]:
-        """The operations."""
-        parts = []
-        paper = self.ink("paper")
+        """The operations, and above them their names."""
+        parts, names = [], []
+        paper, rest = self.ink("paper"), self.rests()
         for box in self.layout.boxes:
             x, wide = self.x(box.start), self.x(box.end) - self.x(box.start)
             y, colour = self.y(box.lane), self.colour(box)
             text = self.text(box)
             high = LANE - 4
             parts.append(svg.rect(x, y, max(wide, 0.6), high, colour, title=text))
-            label = svg.clipped(text.split(",")[0], wide - 8, 10) if wide > 30 else ""
-            if label and box.row >= 0:
-                parts.append(svg.text(x + 4, y + 16, label, paper, size=10))
-        return parts
+            space = min(wide, self.x(rest[box.lane, box.start]) - x) - 8
+            if space > 22 and box.row >= 0:
+                name = self.record.strings[self.ops[box.row]["name"]]
+                names.append(svg.text(x + 4, y + 16, name, paper, size=10, space=space))
+        return [*parts, *names]
+
+    def rests(self) -> dict[tuple[int, float], float]:
+        """By lane and start of a box, where the next box of that lane begins."""
+        starts = sorted({(box.lane, box.start) for box in self.layout.boxes})
+        nexts = [*starts[1:], (-1, 0.0)]  # one more than there are, if there is none
+        return {
+            one: after[1] if after[0] == one[0] else self.layout.end
+            for one, after in zip(starts, nexts, strict=False)
+        }
 
     def text(self, box: Box) -> str:
         """What pointing at a box says."""
@@ -235,24 +243,20 @@ class Picture:
             parts.append(svg.line([(x, TOP - 12), (x, bottom)], mark, dash="4 3"))
             strings = self.record.strings
             text = f"{strings[row['name']]}={strings[row['new']]}"
-            space = len(text) * 10 * svg.CHARACTER + 6
+            space = svg.width_of(text, 10) + 6
             if x >= free and x + space < self.width - RIGHT:
                 parts.append(svg.text(x + 4, TOP - 6, text, mark, size=10))
                 free = x + space
         return parts
 
-    def legend(self) -> list[str]:
+    def legend(self) -> list[tuple[str, str]]:
         """What the colours mean."""
         if self.by == "phase":
             used = {PHASES[box.phase]: box.phase for box in self.layout.boxes}
             order = sorted(used, key=PHASES.index)
-            names = [(name, palette.phase(name, dark=self.dark)) for name in order]
-        else:
-            names = [
-                (
-                    self.record.strings[s] or f"no {self.by}",
-                    palette.layer(n, dark=self.dark),
-                )
-                for s, n in list(self.layers.items())[:8]
-            ]
-        return svg.legend(LEFT, self.height - 10, names, dark=self.dark)
+            return [(name, palette.phase(name, dark=self.dark)) for name in order]
+        strings = self.record.strings
+        return [
+            (strings[s] or f"no {self.by}", palette.layer(n, dark=self.dark))
+            for s, n in list(self.layers.items())[:8]
+        ]

@@ -28,11 +28,10 @@ def strength(largest: float) -> float:
 def picture(state: dict[str, Any], title: str, *, dark: bool, width: int) -> str:
     """The symptom, the losses, and the evidence that is open."""
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    parts = [svg.text(LEFT, 22, f"Case {state['case']}", ink, size=13, bold=True)]
-    y = 42.0
-    for line in svg.wrapped(state["symptom"], width - 2 * LEFT, 12):
-        parts.append(svg.text(LEFT, y, line, ink, size=12))
-        y += LINE
+    parts = svg.heading(f"Case {state['case']}", "", width, dark=dark)
+    lines: dict[str, Any] = {"space": width - 2 * LEFT, "size": 12, "step": LINE}
+    more, y = svg.paragraph(LEFT, 42.0, state["symptom"], ink, **lines)
+    parts += more
     parts += _losses(state["losses"], y, width, dark=dark)
     y += 84
     evidence = state["evidence"]
@@ -45,9 +44,8 @@ def picture(state: dict[str, Any], title: str, *, dark: bool, width: int) -> str
     for verdict in (state["verdict"], state["trial"]):
         if verdict:
             colour = palette.state("added" if verdict["good"] else "removed", dark=dark)
-            for line in svg.wrapped(verdict["words"], width - 2 * LEFT, 12):
-                y += LINE
-                parts.append(svg.text(LEFT, y, line, colour, size=12))
+            more, y = svg.paragraph(LEFT, y + LINE, verdict["words"], colour, **lines)
+            parts, y = parts + more, y - LINE
     return svg.picture(width, y + 16, parts, title=title, dark=dark)
 
 
@@ -87,9 +85,9 @@ def _evidence(
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     parts: list[str] = []
     for line in evidence.get("lines", []):
-        for piece in svg.wrapped(line, width - 2 * LEFT):
-            parts.append(svg.text(LEFT, y, piece, ink))
-            y += LINE
+        space = width - 2 * LEFT
+        more, y = svg.paragraph(LEFT, y, line, ink, space=space, step=LINE)
+        parts += more
     if evidence["kind"] == "map":
         parts += _map(evidence, y, width, dark=dark)
         return parts, y + 22.0 * len(evidence["layers"]) + 26
@@ -99,7 +97,8 @@ def _evidence(
         for k, row in enumerate((shown.heads, *shown.rows)):
             for j, cell in enumerate(row):
                 colour = ink if k else muted
-                parts.append(svg.text(LEFT + j * wide, y, cell, colour))
+                x = LEFT + j * wide
+                parts.append(svg.text(x, y, cell, colour, space=wide - 8))
             y += LINE
     return parts, y
 
@@ -110,7 +109,10 @@ def _map(evidence: dict[str, Any], y: float, width: int, *, dark: bool) -> list[
     alert = palette.surface("alert", dark=dark)
     wide = (width - 2 * LEFT - NAMES) / evidence["steps"]
     rows = {name: y + 22.0 * k for k, name in enumerate(evidence["layers"])}
-    parts = [svg.text(LEFT, top + 13, name, muted) for name, top in rows.items()]
+    parts = [
+        svg.text(LEFT, top + 13, name, muted, space=NAMES - 8)
+        for name, top in rows.items()
+    ]
     for cell in evidence["cells"]:
         top = rows[cell["layer"]] + (0 if cell["phase"] == "forward" else 10)
         x = LEFT + NAMES + cell["step"] * wide

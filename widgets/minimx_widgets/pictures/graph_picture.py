@@ -22,6 +22,8 @@ from minimx_widgets.units import human_bytes
 
 FAMILY_NAMES = tuple(FAMILIES)
 MARGIN = 16.0
+#: Boxes that are drawn smaller than this have one word or none.
+READABLE = 0.6
 
 
 @dataclass(frozen=True)
@@ -189,13 +191,16 @@ def _box(box: Box, x: float, y: float, scale: float, *, dark: bool) -> list[str]
     dash = "4 3" if ghost else ""
     width = 1.0 if box.state == "kept" else 2.0
     parts.append(svg.line(corners, edge, width=width, dash=dash))
-    if scale >= 0.6:
-        ink = palette.surface("muted" if ghost else "ink", dark=dark)
+    ink = palette.surface("muted" if ghost else "ink", dark=dark)
+    if scale < READABLE and high >= 12:
+        more: dict[str, Any] = {"size": 9, "space": wide - 9}
+        parts.append(svg.text(left + 5 * scale + 3, y + 3, box.what, ink, **more))
+    if scale >= READABLE:
         muted = palette.surface("muted", dark=dark)
         size, space = 11 * scale, wide - 16 * scale
-        what = svg.clipped(box.what, space, size)
-        name = svg.clipped(box.name, space, size * 0.86)
-        at = left + 11 * scale
-        parts.append(svg.text(at, y - 3 * scale, what, ink, size=size, bold=True))
-        parts.append(svg.text(at, y + 10.5 * scale, name, muted, size=size * 0.86))
+        at, lower = left + 11 * scale, y + 10.5 * scale
+        more = {"size": size, "bold": True, "space": space}
+        parts.append(svg.text(at, y - 3 * scale, box.what, ink, **more))
+        more = {"size": size * 0.86, "space": space}
+        parts.append(svg.text(at, lower, box.name, muted, **more))
     return parts

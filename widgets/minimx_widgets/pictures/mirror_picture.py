@@ -31,10 +31,7 @@ def draw(view: MirrorExplorer, *, dark: bool, width: int) -> str:
         f"{view.policy} · {human_bytes(found.peak)} of {human_bytes(base.peak)} · "
         f"{human_share(found.extra)} more work"
     )
-    parts = [
-        svg.text(LEFT, 21, "Mirror", ink, size=13, bold=True),
-        svg.text(66, 21, text, muted, size=11.5),
-    ]
+    parts = svg.heading("Mirror", text, width, dark=dark)
     whole = view.picture()
     fates = {node.name: view.fate(node) for node in view._line.nodes}
     boxes = tuple(
@@ -54,8 +51,9 @@ def draw(view: MirrorExplorer, *, dark: bool, width: int) -> str:
     names = [("computed again", palette.state("changed", dark=dark))]
     names += [("needed at each step", ink), ("everything kept", muted)]
     names += [("◇ measured", ink)] if view.measured() else []
-    parts += svg.legend(LEFT, height - 12, names, dark=dark)
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(LEFT, height - 12, names, right, dark=dark)
+    parts += legend
+    return svg.picture(width, height + low, parts, title=repr(view), dark=dark)
 
 
 def _curve(view: MirrorExplorer, box: Box, *, dark: bool) -> list[str]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from minimx_widgets.packing import Array
     from minimx_widgets.views.numerics_monitor import NumericsMonitor, Row
 
-LEFT, FACTS, TOP, LANE = 118.0, 176.0, 62.0, 52.0
+LEFT, FACTS, TOP, LANE = 118.0, 184.0, 62.0, 52.0
+#: Where the columns of facts end, from the right: lost, overflow, norm.
+LOST, OVER, NORM = 134, 78, 14
 MOST_ROWS = 40
 KIND = {"weight": "parameter", "activation": "activation", "gradient": "gradient"}
 _DIGITS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -34,13 +36,10 @@ def power_of_two(power: int) -> str:
 
 def draw(view: NumericsMonitor, *, dark: bool, width: int) -> str:
     """Rows of histograms, and below them loss scale and gradient norm."""
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
+    muted = palette.surface("muted", dark=dark)
     rows = view.rows()
     text = repr(view).removeprefix("NumericsMonitor(").removesuffix(")")
-    parts = [
-        svg.text(14, 21, "Numbers", ink, size=13, bold=True),
-        svg.text(90, 21, text.replace(", ", " · "), muted, size=11.5),
-    ]
+    parts = svg.heading("Numbers", text.replace(", ", " · "), width, dark=dark)
     if not rows:
         parts.append(svg.text(14, 48, "Nothing was looked at.", muted))
         return svg.picture(width, 64, parts, title=repr(view), dark=dark)
@@ -64,8 +63,9 @@ def draw(view: NumericsMonitor, *, dark: bool, width: int) -> str:
         ("overflow, skipped step", palette.surface("alert", dark=dark)),
     ]
     y += 2 * LANE + 44
-    parts += svg.legend(14, y, colours, dark=dark)
-    return svg.picture(width, y + 12, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(14, y, colours, width - 14, dark=dark)
+    height = y + 12 + low
+    return svg.picture(width, height, parts + legend, title=repr(view), dark=dark)
 
 
 class _Axis:
@@ -111,11 +111,11 @@ def _heads(dtype: str, axis: _Axis, width: int, *, dark: bool) -> list[str]:
         wide, text = (high - low) * axis.step, zone
         if zone == "zero":
             text = "becomes zero"
-        if len(text) * 6 < wide:
+        if svg.width_of(text, 10) + 4 < wide:
             colour = _zone_colour(zone, dark=dark) or muted
             at = axis.x((low + high) / 2)
             parts.append(svg.text(at, TOP - 7, text, colour, anchor="middle", size=10))
-    for text, place in (("lost", 120), ("overflow", 66), ("norm", 14)):
+    for text, place in (("lost", LOST), ("overflow", OVER), ("norm", NORM)):
         at = width - place
         parts.append(svg.text(at, TOP - 7, text, muted, anchor="end", size=10))
     return parts
@@ -125,9 +125,8 @@ def _row(
     row: Row, axis: _Axis, y: float, high: float, kind: str, width: int, *, dark: bool
 ) -> list[str]:
     ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    label = svg.clipped(row.label, LEFT - 20, 11)
     middle = y + high / 2 + 4
-    parts = [svg.text(14, middle, label, ink)]
+    parts = [svg.text(14, middle, row.label, ink, space=LEFT - 20)]
     for zone, low, end in axis.stretches(row.dtype):
         tint = _zone_colour(zone, dark=dark)
         if tint and end > low:
@@ -151,8 +150,8 @@ def _row(
     shares, broken = row.shares, row.shown.infinite + row.shown.nan
     over = f"{human_count(broken)} ∞" if broken else human_share(shares["overflow"])
     alert = palette.surface("alert", dark=dark) if shares["overflow"] else muted
-    facts = ((human_share(shares["zero"]), 120, muted), (over, 66, alert))
-    for text, place, colour in (*facts, (f"{row.norm:.3g}", 14, muted)):
+    facts = ((human_share(shares["zero"]), LOST, muted), (over, OVER, alert))
+    for text, place, colour in (*facts, (f"{row.norm:.3g}", NORM, muted)):
         parts.append(svg.text(width - place, middle, text, colour, anchor="end"))
     return parts
 
@@ -191,7 +190,7 @@ def _lanes(view: NumericsMonitor, y: float, width: int, *, dark: bool) -> list[s
         if tick == int(tick):
             text = human_count(tick)
             at = lower + LANE + 14
-            parts.append(svg.text(x(tick), at, text, muted, anchor="middle", size=10))
+            parts.append(svg.tick(x(tick), at, text, muted, LEFT - 20, width - 8.0))
     return parts
 
 

@@ -18,9 +18,7 @@ SHOWN = 12  # operators, blocks and lanes
 
 def picture(state: dict[str, Any], *, dark: bool, width: int) -> str:
     """Lanes, the roofline beside operators, blocks beside memory, and the notes."""
-    ink = palette.surface("ink", dark=dark)
-    head = svg.text(LEFT, 22, "Overview", ink, size=13, bold=True)
-    parts, y = [head, *_facts(state, dark=dark)], 40.0
+    parts, y = svg.heading("Overview", _facts(state), width, dark=dark), 40.0
     more, y = _lanes(state, y, width, dark=dark)
     parts += more
     half = width / 2
@@ -32,22 +30,20 @@ def picture(state: dict[str, Any], *, dark: bool, width: int) -> str:
     memory, lower = _memory(state, y, half + 8, width - LEFT, dark=dark)
     parts += blocks + memory
     y = max(low, lower) + 6
+    muted = palette.surface("muted", dark=dark)
+    lines: dict[str, Any] = {"space": width - 2 * LEFT, "size": 10, "step": 14}
     for note in state["notes"]:
-        for text in svg.wrapped(note, width - 2 * LEFT, 10):
-            y += 14
-            muted = palette.surface("muted", dark=dark)
-            parts.append(svg.text(LEFT, y, text, muted, size=10))
+        more, y = svg.paragraph(LEFT, y + 14, note, muted, **lines)
+        parts, y = parts + more, y - 14
     return svg.picture(width, y + 14, parts, title=state["title"], dark=dark)
 
 
-def _facts(state: dict[str, Any], *, dark: bool) -> list[str]:
-    muted = palette.surface("muted", dark=dark)
-    text = (
+def _facts(state: dict[str, Any]) -> str:
+    return (
         f"{state['count']:,} operations in {human_time(state['span'])}"
         f"{' of the virtual clock' * (state['clock'] == 'virtual')}, peak "
         f"{human_bytes(state['memory']['nbytes'])}"
     )
-    return [svg.text(90, 22, text, muted)]
 
 
 def _head(x: float, y: float, text: str, *, dark: bool) -> str:
@@ -64,7 +60,7 @@ def _lanes(
     y += 20
     shown = state["lanes"][:SHOWN]
     for name, ns in shown:
-        parts.append(svg.text(LEFT, y + 12, svg.clipped(name, NAME - 8), muted))
+        parts.append(svg.text(LEFT, y + 12, name, muted, space=NAME - 8))
         values = zip(state["buckets"], ns, strict=True)
         coloured = [(n, v, palette.bucket(n, dark=dark)) for n, v in values]
         parts += _stack(
@@ -79,8 +75,8 @@ def _lanes(
         for i, name in enumerate(state["buckets"])
         if any(ns[i] for _, ns in shown)
     ]
-    parts += svg.legend(LEFT + NAME, y + 12, used, dark=dark)
-    return parts, y + 28
+    legend, low = svg.legend(LEFT + NAME, y + 12, used, width - LEFT, dark=dark)
+    return parts + legend, y + 28 + low
 
 
 def _stack(
@@ -161,10 +157,11 @@ def _roofline(
     parts.append(
         svg.text(left + wide, top + high + 28, text, muted, anchor="end", size=10)
     )
-    for flops, bandwidth, label in state["roofs"]:
+    for k, (flops, bandwidth, label) in enumerate(state["roofs"]):
         points = [scale.at(x, r, box) for x, r in _roof(scale, flops, bandwidth)]
         parts.append(svg.line(points, ink, width=1.6))
-        parts.append(svg.text(left, top + high + 44, label, muted, size=10))
+        low = top + high + 44 + 13 * k
+        parts.append(svg.text(left, low, label, muted, size=10, space=wide))
     for each in scale.dots:
         colour = palette.bucket(each["kind"], dark=dark)
         title = f"{each['name']}: {rate_text(each['rate'])}FLOP/s"
@@ -173,8 +170,9 @@ def _roofline(
         )
     if not state["roofs"]:
         text = "no roof yet: Measure, or view.measure()"
-        parts.append(svg.text(left, top + high + 44, text, muted, size=10))
-    return parts, y + PLOT + 16
+        low = top + high + 44
+        parts.append(svg.text(left, low, text, muted, size=10, space=wide))
+    return parts, y + PLOT + 16 + 13 * max(0, len(state["roofs"]) - 1)
 
 
 def _roof(scale: Scale, flops: float, bandwidth: float) -> list[tuple[float, float]]:
@@ -212,8 +210,8 @@ def _operators(
     for each in state["operators"][:SHOWN]:
         colour = palette.bucket(each["kind"], dark=dark)
         parts.append(svg.rect(x, y + 3, 8, 8, colour, round_=2))
-        text = svg.clipped(each["name"], right - 225 - x)
-        parts.append(svg.text(x + 13, y + 11, text, ink))
+        space = heads[0][1] - 60 - x
+        parts.append(svg.text(x + 13, y + 11, each["name"], ink, space=space))
         part = each["fraction"]
         text = "" if part is None else f"{human_share(part)} {each['bound']}"
         cells = (human_time(each["ns"]), human_share(each["ns"] / busy), text)
@@ -232,13 +230,13 @@ def _blocks(
     phases = [
         (n, palette.phase(n, dark=dark)) for n in ("forward", "backward", "other")
     ]
-    parts += svg.legend(LEFT + 70, y + 12, phases, dark=dark)
+    parts += svg.legend(LEFT + 70, y + 12, phases, right, dark=dark)[0]
     y += 20
     busy = state["busy"] or 1
     for each in state["blocks"][:SHOWN]:
         x = LEFT + 10 * each["depth"]
-        text = svg.clipped(each["name"], NAME - 10 * each["depth"])
-        parts.append(svg.text(x, y + 11, text, ink))
+        space = NAME - 10 * each["depth"]
+        parts.append(svg.text(x, y + 11, each["name"], ink, space=space))
         other = each["ns"] - each["forward"] - each["backward"]
         values = (each["forward"], each["backward"], other)
         coloured = [(n, v, c) for (n, c), v in zip(phases, values, strict=True)]
@@ -274,9 +272,8 @@ def _memory(
         y += 18
         for name, nbytes, colour in values[:5]:
             parts.append(svg.rect(x, y + 3, 9, 9, colour, round_=2))
-            parts.append(
-                svg.text(x + 14, y + 11, svg.clipped(name, right - x - 90), ink)
-            )
+            space = right - x - 90
+            parts.append(svg.text(x + 14, y + 11, name, ink, space=space))
             text = human_bytes(nbytes)
             parts.append(svg.text(right, y + 11, text, muted, anchor="end", size=10.5))
             y += 14.5

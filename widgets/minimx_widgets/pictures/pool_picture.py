@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def draw(view: PoolMap, *, dark: bool, width: int) -> str:
     shown, shadow, ink = view.shown(), view.shadow(), Colours.of(dark)
     middle = TOP + LINES * ROW + 28
     height = middle + CHART + len(LANES) * LANE + 58
-    parts = _head(view, shown, shadow, ink)
+    parts = _head(view, shown, shadow, width, ink)
     if not len(shown.history):
         text = "no pool events in this record"
         parts.append(svg.text(width / 2, 120, text, ink.muted, anchor="middle"))
@@ -92,11 +92,15 @@ def draw(view: PoolMap, *, dark: bool, width: int) -> str:
     rest = [("rounding waste", ink.alert), ("cached", ink.line)]
     rest.append(("stranded", ink.hatched))
     more = [(f"ghost: {shadow.text}", ink.mark)] if shadow is not None else []
-    parts += svg.legend(14, height - 12, [*first, *rest, *more], dark=dark)
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    names = [*first, *rest, *more]
+    legend, low = svg.legend(14, height - 12, names, width - 14, dark=dark)
+    parts += legend
+    return svg.picture(width, height + low, parts, title=repr(view), dark=dark)
 
 
-def _head(view: PoolMap, shown: Shown, shadow: Shown | None, ink: Colours) -> list[str]:
+def _head(
+    view: PoolMap, shown: Shown, shadow: Shown | None, width: int, ink: Colours
+) -> list[str]:
     history = shown.history
     text = (
         f"{view.shown_device} · {view.pool} · at most "
@@ -105,18 +109,19 @@ def _head(view: PoolMap, shown: Shown, shadow: Shown | None, ink: Colours) -> li
     )
     if history.count(OOM):
         text += f" · {history.count(OOM):,} refused"
-    mine = text
-    parts = [
-        svg.text(14, 21, "Pool", ink.ink, size=13, bold=True),
-        svg.text(56, 21, mine, ink.muted, size=11.5),
+    if shadow is None:
+        return svg.heading("Pool", text, width, dark=ink.dark)
+    ghost = shadow.history
+    said = f"ghost: {shadow.text}, {human_bytes(ghost.peak_reserved)}, "
+    said += f"{ghost.calls:,} calls"
+    # The ghost's words follow, and get at least four tenths of the line.
+    place = max(width * 0.6, width - 28 - svg.width_of(said, 11.5))
+    place = min(place, 72 + svg.width_of(text, 11.5))
+    ends: dict[str, Any] = {"size": 11.5, "space": width - 14 - place}
+    return [
+        *svg.heading("Pool", text, place, dark=ink.dark),
+        svg.text(place, 21, said, ink.mark, **ends),
     ]
-    if shadow is not None:
-        ghost = shadow.history
-        text = f"ghost: {shadow.text}, {human_bytes(ghost.peak_reserved)}, "
-        text += f"{ghost.calls:,} calls"
-        x = 56 + (len(mine) + 2) * 11.5 * svg.CHARACTER
-        parts.append(svg.text(x, 21, text, ink.mark, size=11.5))
-    return parts
 
 
 def _classes(
@@ -199,7 +204,7 @@ def _addresses(
     text = f"free {human_bytes(free)}, largest hole {human_bytes(largest)}"
     parts = [
         svg.text(left, TOP - 10, "Addresses", ink.ink, size=11.5, bold=True),
-        svg.text(left + 74, TOP - 10, text, ink.muted, size=10.5),
+        svg.text(left + 80, TOP - 10, text, ink.muted, size=10.5, space=space - 80),
     ]
     for k in range(LINES):
         parts.append(svg.rect(left, TOP + k * ROW + 2, space, ROW - 5, ink.card))

@@ -31,11 +31,13 @@ def draw(state: State, text: str, *, height: int, dark: bool, width: int) -> str
     parts = [svg.text(LEFT, 21, "A | B", ink, size=13, bold=True)]
     x = 60.0
     for side, one in enumerate(state["sides"]):
-        label = svg.clipped(f"{one['name']}: {one['words']}", (width - 80) / 3)
-        parts += svg.legend(x, 21, [(label, colour(side, dark=dark))], dark=dark)
-        x += 40 + len(label) * 11 * svg.CHARACTER
-    headline = svg.clipped(state["headline"], width - x - 14)
-    parts.append(svg.text(width - LEFT, 21, headline, muted, anchor="end"))
+        label, right = f"{one['name']}: {one['words']}", x + (width - 80) / 3
+        entry = (label, colour(side, dark=dark))
+        parts += svg.legend(x, 21, [entry], right, dark=dark)[0]
+        x = min(right, x + 15 + svg.width_of(label, 10.5)) + 14
+    space, right = width - x - 14, width - LEFT
+    headline = state["headline"]
+    parts.append(svg.text(right, 21, headline, muted, anchor="end", space=space))
     quarter = (width - 28) / 4
     for i, chart in enumerate(charts(state, dark=dark)):
         box = (LEFT + i * quarter, 34.0, quarter - 12, float(height))
@@ -46,18 +48,19 @@ def draw(state: State, text: str, *, height: int, dark: bool, width: int) -> str
     y = lower + 12
     for note in state["notes"]:
         alert = palette.surface("alert", dark=dark)
-        parts.append(svg.text(LEFT, y, svg.clipped(note, width - 28), alert))
-        y += ROW
+        more, y = svg.paragraph(LEFT, y, note, alert, space=width - 28, step=ROW)
+        parts += more
     places = [(0.22, "A"), (0.40, "B"), (0.58, "B against A"), (0.80, "")]
     for share, head in places:
         parts.append(svg.text(width * share, y, head, muted, size=10.5))
     y += ROW
     keys = ("before", "after", "change", "source")
     for row in state["rows"]:
-        parts.append(svg.text(LEFT, y, row["label"], ink))
+        parts.append(svg.text(LEFT, y, row["label"], ink, space=width * 0.2))
         fills = (ink, ink, _verdict(row, dark), muted)
         for (share, _), key, fill in zip(places, keys, fills, strict=True):
-            parts.append(svg.text(width * share, y, row[key], fill))
+            space = width * (0.17 if share < 0.5 else 0.2) - 4
+            parts.append(svg.text(width * share, y, row[key], fill, space=space))
         y += ROW
     return svg.picture(width, y - 6, parts, title=text, dark=dark)
 
@@ -137,8 +140,8 @@ def _last_steps(
     for side, one in known:
         name = state["sides"][side]["name"]
         for lane, label in enumerate(one["lanes"]):
-            text = svg.clipped(f"{name} {label}", left - LEFT - 6, 10.5)
-            parts.append(svg.text(LEFT, y + 11, text, muted, size=10.5))
+            text, space = f"{name} {label}", left - LEFT - 6
+            parts.append(svg.text(LEFT, y + 11, text, muted, size=10.5, space=space))
             parts.append(
                 svg.rect(
                     left, y, right - left, LANE - 2, palette.surface("card", dark=dark)
@@ -153,7 +156,5 @@ def _last_steps(
             y += LANE
     for moment in svg.ticks(0, whole, 6):
         label = human_time(moment)
-        parts.append(
-            svg.text(across(moment), y + 11, label, muted, anchor="middle", size=10)
-        )
+        parts.append(svg.tick(across(moment), y + 11, label, muted, LEFT, width - 8))
     return y + 22, parts

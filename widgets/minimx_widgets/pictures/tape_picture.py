@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minimx.tools.drawing.layout import WIDE, Layout
 from minimx_widgets import palette, svg
-from minimx_widgets.pictures.graph_picture import GraphPicture, draw, route
+from minimx_widgets.pictures.graph_picture import READABLE, GraphPicture, draw, route
 from minimx_widgets.pictures.tape_steps import STATES
 from minimx_widgets.units import human_bytes
 
@@ -28,19 +28,17 @@ TOP, STRIP, TALLEST = 64.0, 130.0, 900.0
 
 def picture(run: TapeRun, step: int, title: str, *, dark: bool, width: int) -> str:
     """The tape after a step, the step in words, and the bytes of all steps."""
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    parts = [svg.text(14, 21, "Tape", ink, size=13, bold=True)]
+    ink = palette.surface("ink", dark=dark)
     if not run.steps:
-        parts.append(svg.text(60, 21, "nothing was recorded", muted, size=11.5))
+        parts = svg.heading("Tape", "nothing was recorded", width, dark=dark)
         return svg.picture(width, 60, parts, title=title, dark=dark)
     head = f"step {step + 1} of {len(run.steps)}"
     if not run.walked:
         head += ": backward has not run"
-    parts.append(svg.text(60, 21, head, muted, size=11.5))
-    lines = svg.wrapped(run.sentences[step], width - 28, 11.5)[:2]
-    parts += [
-        svg.text(14, 39 + 15 * k, row, ink, size=11.5) for k, row in enumerate(lines)
-    ]
+    parts = svg.heading("Tape", head, width, dark=dark)
+    said = run.sentences[step]
+    lines, _ = svg.paragraph(14, 39, said, ink, space=width - 28, size=11.5, most=2)
+    parts += lines
     layout = run.picture.layout
     space = width - 28
     scale = min(1.0, space / max(layout.width, 1), TALLEST / max(layout.height, 1))
@@ -48,7 +46,8 @@ def picture(run: TapeRun, step: int, title: str, *, dark: bool, width: int) -> s
     now, drawn = states(run, step), _at(run, step)
     parts += draw(drawn, x=left, y=TOP, scale=scale, dark=dark)
     parts += _sent(run, step, left, scale, dark=dark)
-    parts += _badges(run, now, left, scale, dark=dark)
+    if scale >= READABLE:
+        parts += _badges(run, now, left, scale, dark=dark)
     bottom = TOP + layout.height * scale + 14
     parts += _strip(run, step, bottom, width, dark=dark)
     used = [word for word in _AS if word in {STATES[state] for state in now.values()}]
@@ -58,8 +57,8 @@ def picture(run: TapeRun, step: int, title: str, *, dark: bool, width: int) -> s
         ("gradients between calls", palette.category("gradient", dark=dark)),
     ]
     height = bottom + STRIP + 26
-    parts += svg.legend(14, height - 10, entries, dark=dark)
-    return svg.picture(width, height, parts, title=title, dark=dark)
+    legend, low = svg.legend(14, height - 10, entries, width - 14, dark=dark)
+    return svg.picture(width, height + low, parts + legend, title=title, dark=dark)
 
 
 def states(run: TapeRun, step: int) -> dict[int, int]:

@@ -60,13 +60,11 @@ def draw(view: TrainingMonitor, *, dark: bool, width: int) -> str:
     """The three charts side by side, and under them the split by phase."""
     height = view.height + 74
     third = (width - 28) / 3
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    parts = [svg.text(14, 21, "Training", ink, size=13, bold=True)]
     text = repr(view).removeprefix("TrainingMonitor(").removesuffix(")")
     text = text.replace(", ", " · ") + (
         " · grey: the run before" if view.shadow else ""
     )
-    parts.append(svg.text(82, 21, text, muted, size=11.5))
+    parts = svg.heading("Training", text, width, dark=dark)
     for i, one in enumerate(_charts(view, dark=dark)):
         box = (14 + i * third, 32.0, third - 12, float(view.height))
         parts += drawn(one, box, dark=dark)
@@ -133,10 +131,10 @@ def drawn(
     x, y, wide, high = box
     left, right, upper, lower = x + 44, x + wide, y + 22, y + high - 18
     ink, muted, rule = (palette.surface(n, dark=dark) for n in ("ink", "muted", "line"))
-    space = wide - (len(chart.value) + 2) * 11 * svg.CHARACTER
+    space = wide - svg.width_of(chart.value, bold=True) - 10
     title = _fitting(chart.titles, space)
     parts = [
-        svg.text(x, y + 11, title, ink, bold=True),
+        svg.text(x, y + 11, title, ink, bold=True, space=space),
         svg.text(right, y + 11, chart.value, ink, anchor="end", bold=True),
     ]
     lines = [line for line in chart.lines if len(line.xs)]
@@ -163,7 +161,7 @@ def drawn(
     for tick in svg.ticks(first, last, 4):
         at = left + (tick - first) / (last - first) * (right - left)
         label = human_count(tick)
-        parts.append(svg.text(at, lower + 13, label, muted, anchor="middle", size=10))
+        parts.append(svg.tick(at, lower + 13, label, muted, x, right + 8))
     for line in lines:
         inside = (line.xs <= last) & np.isfinite(line.ys)
         line = replace(line, xs=line.xs[inside], ys=line.ys[inside])
@@ -190,11 +188,9 @@ def _line(line: Drawn, points: list[Point]) -> list[str]:
 
 
 def _fitting(titles: tuple[str, ...], space: float) -> str:
-    """The longest of the words that fits a width, or as much as does of the last."""
-    for text in titles:
-        if svg.clipped(text, space, 11.5) == text:
-            return text
-    return svg.clipped(titles[-1], space, 11.5)
+    """The longest of the words that fits a width, or the last."""
+    fits = (text for text in titles if svg.width_of(text, bold=True) <= space)
+    return next(fits, titles[-1])
 
 
 def _values(scale: str, low: float, high: float) -> tuple[float, float]:
@@ -225,8 +221,7 @@ def _split(view: TrainingMonitor, y: float, width: int, *, dark: bool) -> list[s
         colour, text = palette.phase(name, dark=dark), f"{name} {human_share(share)}"
         shown = max(wide - 2, 0.5)
         parts.append(svg.rect(x, y, shown, 18, colour, title=text, round_=3))
-        label = svg.clipped(text, wide - 12, 10.5)
-        if label == text:
-            parts.append(svg.text(x + 6, y + 13, label, paper, size=10.5))
+        if svg.width_of(text, 10.5) <= wide - 12:
+            parts.append(svg.text(x + 6, y + 13, text, paper, size=10.5))
         x += wide
     return parts

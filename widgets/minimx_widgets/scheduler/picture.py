@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from minimx_widgets.scheduler.view import SchedulerStepper
 
 ROW, CHIP, LEFT = 22.0, 18.0, 92.0
+#: Pixels of the words of an entry of a queue; where there are less, none is drawn.
+LEAST = 48.0
 #: What a state is drawn in, of the categories of the palette.
 CATEGORY = {
     WAITING: "workspace",
@@ -34,27 +36,25 @@ def draw(view: SchedulerStepper, *, dark: bool, width: int) -> str:
     line, moment = view.shown.line, view.moment
     head = f"move {view.step} of {len(line.moments) - 1} · {moment.time} µs · "
     head += f"{view.shown.name} · {human_bytes(moment.live)} in use"
-    parts = [
-        svg.text(14, 21, "Scheduler", ink, size=13, bold=True),
-        svg.text(96, 21, svg.clipped(head, width - 110, 11.5), muted, size=11.5),
-    ]
-    rows = svg.wrapped(moment.text, width - 28, 11.5)[:2]
-    parts += [
-        svg.text(14, 40 + 15 * k, row, ink, size=11.5) for k, row in enumerate(rows)
-    ]
+    parts = svg.heading("Scheduler", head, width, dark=dark)
+    lines, _ = svg.paragraph(
+        14, 40, moment.text, ink, space=width - 28, size=11.5, most=2
+    )
+    parts += lines
     top = 66.0
     names = view.program.operations
     for name, queue in zip(view.program.variables, moment.queues, strict=True):
         label = f"{name}  v{queue.version}"
-        parts.append(svg.text(14, top + 13, svg.clipped(label, LEFT - 16), ink))
+        parts.append(svg.text(14, top + 13, label, ink, space=LEFT - 20))
         x = LEFT
         for place, (number, writes) in enumerate(queue.entries):
             granted = place < queue.granted
             word = f"{'W' if writes else 'R'} {names[number].name}"
-            wide = 14 + len(word) * 6.4
-            if x + wide > width - 14:
+            space = width - 30 - x
+            if space < LEAST:
                 parts.append(svg.text(x, top + 13, "…", muted))
                 break
+            wide = 14 + min(svg.width_of(word), space)
             fill = colour(moment.states[number], dark=dark)
             said = f"{word}: {'has it' if granted else 'waits'}"
             opacity = 1.0 if granted else 0.25
@@ -64,18 +64,20 @@ def draw(view: SchedulerStepper, *, dark: bool, width: int) -> str:
                 )
             )
             paper = palette.surface("paper", dark=dark)
-            parts.append(svg.text(x + 7, top + 13, word, paper if granted else ink))
+            fill = paper if granted else ink
+            parts.append(svg.text(x + 7, top + 13, word, fill, space=space))
             x += wide + 5
         top += ROW
     ready = ", ".join(names[k].name for k in moment.ready) or "none"
-    parts.append(svg.text(14, top + 14, f"ready: {ready}", muted))
+    parts.append(svg.text(14, top + 14, f"ready: {ready}", muted, space=width - 28))
     top += ROW + 4
     parts += _lanes(view, top, width, dark=dark)
     top += ROW * len(moment.workers) + 34
     shown = sorted({state for state in moment.states if state in CATEGORY})
     entries = [(STATES[state], colour(state, dark=dark)) for state in shown]
-    parts += svg.legend(14, top, entries, dark=dark)
-    return svg.picture(width, top + 14, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(14, top, entries, width - 14, dark=dark)
+    height = top + 14 + low
+    return svg.picture(width, height, parts + legend, title=repr(view), dark=dark)
 
 
 def _lanes(view: SchedulerStepper, top: float, width: int, *, dark: bool) -> list[str]:
@@ -102,13 +104,12 @@ def _lanes(view: SchedulerStepper, top: float, width: int, *, dark: bool) -> lis
         said = f"{one.name}: {bar.start} to {bar.end} µs"
         y = top + ROW * bar.worker
         parts.append(svg.rect(x, y, wide, CHIP, fill, title=said, round_=3))
-        label = svg.clipped(one.name, wide - 8)
-        parts.append(svg.text(x + 4, y + 13, label, paper))
+        parts.append(svg.text(x + 4, y + 13, one.name, paper, space=wide - 8))
     bottom = top + ROW * len(moment.workers)
     for tick in svg.ticks(0, whole, 8):
         x = LEFT + space * tick / whole
-        side = "end" if tick > 0.96 * whole else "middle"
-        parts.append(svg.text(x, bottom + 12, f"{tick:g} µs", muted, anchor=side))
+        label, right = f"{tick:g} µs", width - 8
+        parts.append(svg.tick(x, bottom + 12, label, muted, LEFT - 20, right, size=11))
     x = LEFT + space * moment.time / whole
     parts.append(
         svg.line([(x, top - 3), (x, bottom)], palette.surface("accent", dark=dark))

@@ -161,24 +161,23 @@ class BenchCurves(PicturedWidget):
 
     def svg(self, *, dark: bool = False, width: int = 900) -> str:
         """A static picture of the network that is shown."""
-        ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
+        muted = palette.surface("muted", dark=dark)
         high = float(self.height)
         scale = Scale.of(self, (LEFT, width - RIGHT, TOP, high - BOTTOM))
         law = self.result.law(self.model)
         caption = str(law) if law else machine_text(self.result.machine)
-        parts = [
-            svg.text(14, 21, f"{text.name(self.model)}: images/s", ink, size=13,
-                     bold=True),
-            svg.text(14, 38, svg.clipped(caption, width - 28), muted, size=11),
-        ]  # fmt: skip
+        title = f"{text.name(self.model)}: images/s"
+        parts = svg.heading(title, "", width, dark=dark)
+        parts.append(svg.text(14, 38, caption, muted, space=width - 28))
         parts += scale.axes(dark=dark)
         parts += self._document(scale, dark=dark)
         parts += self._measured(scale, dark=dark)
         accent = palette.surface("accent", dark=dark)
         names = [("measured", accent), ("MXNet's document", muted)]
         names += [("✕ out of memory", palette.surface("alert", dark=dark))]
-        parts += svg.legend(LEFT, high - 12, names, dark=dark)
-        return svg.picture(width, high, parts, title=repr(self), dark=dark)
+        legend, low = svg.legend(LEFT, high - 12, names, width - RIGHT, dark=dark)
+        parts += legend
+        return svg.picture(width, high + low, parts, title=repr(self), dark=dark)
 
     def _document(self, scale: Scale, *, dark: bool) -> list[str]:
         muted, paper = (palette.surface(n, dark=dark) for n in ("muted", "paper"))
@@ -197,7 +196,7 @@ class BenchCurves(PicturedWidget):
         lowest: dict[float, float] = {}  # of the labels at one end
         for y, x, label in sorted(labelled, reverse=True):
             lowest[x] = min(y + 3.5, lowest.get(x, math.inf) - 11)
-            wide = len(label) * 10 * svg.CHARACTER
+            wide = svg.width_of(label, 10)
             parts.append(svg.rect(x + 6, lowest[x] - 9, wide + 4, 11, paper))
             parts.append(svg.text(x + 8, lowest[x], label, muted, size=10))
         return parts

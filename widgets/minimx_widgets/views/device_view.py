@@ -267,5 +267,9 @@ class _ByDevice(Picture):
     def lanes(self) -> list[str]:
         """The devices' names, and their lanes."""
         muted = self.ink("muted")
-        names = [svg.text(14, y, name, muted, bold=True) for name, y in self.heads]
+        space = self.width - 28.0
+        names = [
+            svg.text(14, y, name, muted, bold=True, space=space)
+            for name, y in self.heads
+        ]
         return [*names, *super().lanes()]

@@ -282,10 +282,8 @@ def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
         palette.surface(name, dark=dark) for name in ("ink", "muted", "line", "mark")
     )
     text = repr(panel).split("(")[1].split(", turned")[0].removesuffix(")")
-    parts = [
-        svg.text(14, 21, "Knobs", ink, size=13, bold=True),
-        svg.text(66, 21, text, muted, size=11.5),
-    ]
+    parts = svg.heading("Knobs", text, width, dark=dark)
+    values, defaults = width * 0.43, width * 0.66
     for i, name in enumerate(shown):
         knob = knobs.declared[name]
         y = TOP + i * ROW
@@ -294,12 +292,15 @@ def draw(panel: KnobPanel, *, dark: bool, width: int) -> str:
         if turned:
             parts.append(svg.dot(18, y + 12, mark))
         value = knob.format(knobs.get(name)) or "(empty)"
-        parts.append(svg.text(28, y + 16, name, ink, bold=turned))
-        parts.append(svg.text(width * 0.46, y + 16, value, mark if turned else ink))
-        default = f"default {knob.default_text}"
-        parts.append(svg.text(width * 0.66, y + 16, default, muted))
+        y += 16
+        parts.append(svg.text(28, y, name, ink, bold=turned, space=values - 36))
+        fill, space = mark if turned else ink, defaults - values - 8
+        parts.append(svg.text(values, y, value, fill, space=space))
         acts = _ACTS[knob.scope] if knob.live else "planned"
-        parts.append(svg.text(width - 14, y + 16, acts, muted, anchor="end"))
+        space = width - 24 - svg.width_of(acts) - defaults
+        default = f"default {knob.default_text}"
+        parts.append(svg.text(defaults, y, default, muted, space=space))
+        parts.append(svg.text(width - 14, y, acts, muted, anchor="end"))
     height = TOP + len(shown) * ROW + 10
     return svg.picture(width, height, parts, title=repr(panel), dark=dark)
 

@@ -343,10 +343,7 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
         f"{len(found.tensors)} tensors · {counted(len(found.plan.blocks), 'block')} · "
         f"{human_bytes(found.plan.total)} · lower bound {human_bytes(found.bound)}"
     )
-    parts = [
-        svg.text(14, 21, "Memory plan", ink, size=13, bold=True),
-        svg.text(118, 21, text, muted, size=11.5),
-    ]
+    parts = svg.heading("Memory plan", text, width, dark=dark)
     right, bottom = width - RIGHT, height - BELOW
     high = max(found.arena, found.bound, 1) * 1.04
 
@@ -381,8 +378,8 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
         ("needed at each step", ink),
         ("the most of it: lower bound", alert),
     ]  # fmt: skip
-    parts += svg.legend(LEFT, height - 10, legend, dark=dark)
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    more, low = svg.legend(LEFT, height - 10, legend, right, dark=dark)
+    return svg.picture(width, height + low, parts + more, title=repr(view), dark=dark)
 
 
 def _until(tensors: Sequence[Tensor]) -> list[int]:
@@ -409,7 +406,7 @@ def _tensor(
     if tensor.over and wide > 3:
         across, down = left + min(8, wide), top + min(8, high)
         parts.append(svg.area([(left, top), (across, top), (left, down)], paper))
-    label = svg.clipped(name, wide - 8, 10) if high > 13 else ""
-    if label:
-        parts.append(svg.text(left + 4, top + high / 2 + 3.5, label, paper, size=10))
+    if high > 13:
+        middle = top + high / 2 + 3.5
+        parts.append(svg.text(left + 4, middle, name, paper, size=10, space=wide - 8))
     return parts

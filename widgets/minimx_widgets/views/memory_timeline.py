@@ -29,7 +29,7 @@ OF_STEPS = (PEAK, RESERVED, PLANNED, MILLISECONDS)
 SHOWN = ("categories", "blocks")
 IDLE = "idle"
 COUNTED = ("alloc", "hit", "free", "release", "flush", "oom")
-LEFT, RIGHT, TOP, BELOW = 66, 14, 40, 44
+LEFT, RIGHT, TOP, BELOW = 72, 14, 40, 44
 APART = 30  # of the picture's height, for what the pool holds
 Point = tuple[float, float]
 
@@ -310,7 +310,7 @@ def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) 
     """The layout as a picture."""
     height = view.height + 50
     box = (LEFT, width - RIGHT, TOP + APART, height - BELOW)
-    parts = _head(view, dark=dark)
+    parts = _head(view, width, dark=dark)
     if not len(layout.edges):
         muted = palette.surface("muted", dark=dark)
         text = "no pool events in this record"
@@ -330,20 +330,18 @@ def draw(view: MemoryTimeline, layout: MemoryLayout, *, dark: bool, width: int) 
     parts += _lines(view, layout, place, box, dark=dark)
     named = [(n, _colour(n, dark=dark)) for n in layout.bands]
     ink = palette.surface("ink", dark=dark)
-    parts += svg.legend(LEFT, height - 10, [*named, ("reserved", ink)], dark=dark)
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    named.append(("reserved", ink))
+    legend, low = svg.legend(LEFT, height - 10, named, width - RIGHT, dark=dark)
+    parts += legend
+    return svg.picture(width, height + low, parts, title=repr(view), dark=dark)
 
 
-def _head(view: MemoryTimeline, *, dark: bool) -> list[str]:
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
+def _head(view: MemoryTimeline, width: int, *, dark: bool) -> list[str]:
     text = (
         f"{view.shown_device} · bytes {view.measure} · peak {human_bytes(view.peak)} · "
         f"reuse {100 * view.reuse:.0f} % · {MEASURED}"
     )
-    return [
-        svg.text(14, 21, "Memory", ink, size=13, bold=True),
-        svg.text(80, 21, text, muted, size=11.5),
-    ]
+    return svg.heading("Memory", text, width, dark=dark)
 
 
 def _colour(band: str, *, dark: bool) -> str:
@@ -396,7 +394,7 @@ def _strip(
     return [
         svg.rect(left, top, right - left, bottom - top, card, title="reserved"),
         svg.line(_stairs(layout, layout.reserved, place), ink, width=1.3),
-        svg.text(left - 7, middle, text, muted, anchor="end"),
+        svg.text(left - 7, middle, text, muted, anchor="end", size=10),
     ]
 
 
@@ -445,7 +443,7 @@ def _lines(
         if not left <= x <= right:
             continue
         parts.append(svg.line([(x, TOP - 8), (x, bottom)], mark, dash="4 3", width=1.3))
-        space = len(text) * 10 * svg.CHARACTER + 6
+        space = svg.width_of(text, 10) + 6
         if x >= free and x + space < right:
             parts.append(svg.text(x + 4, TOP - 1, text, mark, size=10))
             free = x + space

@@ -326,16 +326,14 @@ TALLEST = 1500.0
 
 def _draw(view: GraphPassDiff, *, dark: bool, width: int) -> str:
     """The picture on the left, the decisions on the right."""
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
     shown = view.shown
-    parts = [svg.text(14, 21, "Passes", ink, size=13, bold=True)]
     if shown is None:
-        parts.append(svg.text(72, 21, "no pass", muted, size=11.5))
+        parts = svg.heading("Passes", "no pass", width, dark=dark)
         return svg.picture(width, 60, parts, title=repr(view), dark=dark)
     index = view._index()
     layout = view.picture(index).layout
     text = f"{shown.name}: {len(shown.before)} → {len(shown.after)} nodes"
-    parts.append(svg.text(72, 21, text, muted, size=11.5))
+    parts = svg.heading("Passes", text, width, dark=dark)
     # Decisions stand beside the picture, or below it where it needs the full width.
     beside = bool(shown.changes) and layout.width < width - SIDE - 40
     space = width - SIDE - 40 if beside else width - 28
@@ -348,8 +346,9 @@ def _draw(view: GraphPassDiff, *, dark: bool, width: int) -> str:
     height = max(bottom, end) + BELOW
     diff = view.diff(index)
     states = [(s, palette.state(s, dark=dark)) for s in STATES if diff.count(s)]
-    parts += [*listed, *svg.legend(14, height - 10, states, dark=dark)]
-    return svg.picture(width, height, parts, title=repr(view), dark=dark)
+    legend, low = svg.legend(14, height - 10, states, width - 14, dark=dark)
+    parts += [*listed, *legend]
+    return svg.picture(width, height + low, parts, title=repr(view), dark=dark)
 
 
 def _decisions(
@@ -360,12 +359,11 @@ def _decisions(
     parts = []
     for change in passed.changes[:most]:
         names = f"{change.rule}: {_some(change.nodes, 3)}"
-        head = svg.clipped(names, (space - 10) * 0.88)  # bold letters are wider
-        parts.append(svg.text(x, y, head, ink, bold=True))
-        for text in svg.wrapped(change.reason, space - 10, 10):
-            y += 13
-            parts.append(svg.text(x, y, text, muted, size=10))
-        y += 20
+        parts.append(svg.text(x, y, names, ink, bold=True, space=space - 10))
+        lines, y = svg.paragraph(
+            x, y + 13, change.reason, muted, space=space - 10, size=10, step=13
+        )
+        parts, y = [*parts, *lines], y + 7
     if len(passed.changes) > most:
         more = f"and {len(passed.changes) - most} more"
         parts.append(svg.text(x, y, more, muted, size=10))

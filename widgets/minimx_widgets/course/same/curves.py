@@ -82,7 +82,7 @@ def curves(
     parts += _scores(comparison, dark=dark)
     names = [(text, colour(name, dark)) for name, text in LIBRARIES.items()]
     names += [("yours, just now", mark)] if live else []
-    parts += svg.legend(LOSSES[0] + 60, 42, names, dark=dark)
+    parts += svg.legend(LOSSES[0] + 60, 42, names, LOSSES[1], dark=dark)[0]
     title = comparison.verdict()
     picture = svg.picture(WIDTH, HEIGHT, parts, title=title, dark=dark)
     return Shown(title, picture, "image/svg+xml")

@@ -72,15 +72,11 @@ def draw(
     scene: Scene, curve: Mapping[str, Any], title: str, *, dark: bool, width: int
 ) -> str:
     """The whole picture."""
-    ink, muted = (palette.surface(name, dark=dark) for name in ("ink", "muted"))
-    parts = [svg.text(14, 21, "KVStore", ink, size=13, bold=True)]
     head = f"{scene.title} · {scene.source}"
-    parts.append(
-        svg.text(78, 21, svg.clipped(head, width - 92, 11.5), muted, size=11.5)
-    )
+    parts = svg.heading("KVStore", head, width, dark=dark)
     said = scene.lesson if scene.numbers is None else " · ".join(summary(scene.numbers))
-    tone = palette.surface("alert", dark=dark) if scene.lesson else ink
-    parts.append(svg.text(14, 40, svg.clipped(said, width - 28, 11.5), tone, size=11.5))
+    tone = palette.surface("alert" if scene.lesson else "ink", dark=dark)
+    parts.append(svg.text(14, 40, said, tone, size=11.5, space=width - 28))
     beside = 250.0 if curve.get("workers") and width >= 640 else 0.0
     box = 14.0, TOP, width - 28 - beside, MAP
     parts += _Topology(scene, box, dark).parts()
@@ -91,8 +87,9 @@ def draw(
     parts += rows
     names = [(KINDS[k], colour(k, dark=dark)) for k in (0, 1, 2, 3, 4, 5)]
     names.append(("waits", palette.surface("alert", dark=dark)))
-    parts += svg.legend(14, height + 16, names, dark=dark)
-    return svg.picture(width, height + 28, parts, title=title, dark=dark)
+    legend, low = svg.legend(14, height + 16, names, width - 14, dark=dark)
+    height += 28 + low
+    return svg.picture(width, height, parts + legend, title=title, dark=dark)
 
 
 class _Topology:
@@ -113,7 +110,10 @@ class _Topology:
         for bus in scene.layout.buses:
             (left, y), (right, _) = self.at((bus.left, bus.y)), self.at((bus.right, 0))
             parts.append(svg.rect(left, y - 7, right - left, 14, muted, round_=5))
-            parts.append(svg.text(left + 8, y + 3.5, bus.name, paper, size=10))
+            space = right - left - 16
+            parts.append(
+                svg.text(left + 8, y + 3.5, bus.name, paper, size=10, space=space)
+            )
         for place in scene.layout.places:
             x, y = self.at((place.x, place.y))
             parts += self._place(x, y, place.name, place.count, place.factor)
@@ -132,17 +132,16 @@ class _Topology:
         slow = palette.surface("alert", dark=dark)
         line = slow if factor > 1 else palette.surface("muted", dark=dark)
         columns = max(len(self.scene.layout.places), 1)
-        half = min(30.0, max(11.0, 0.42 * self.box[2] / columns))
-        label = name if half > 26 else name.rpartition(" ")[2] or name
-        if count > 1:
-            label = f"{count:,} ×"
+        half = min(30.0, 0.42 * self.box[2] / columns)
+        labels = [f"{count:,} ×"] if count > 1 else [name, name.rpartition(" ")[2]]
+        labels.append("".join(filter(str.isdigit, name)))
+        fits = (one for one in labels if svg.width_of(one, 10) <= 2 * half)
         said = f"{name}, computes {factor:g} times as long" if factor > 1 else name
         return [
             svg.rect(x - half - 1, y - 11, 2 * half + 2, 22, line, round_=5),
             svg.rect(x - half, y - 10, 2 * half, 20, card, round_=4, title=said),
-            svg.text(x, y + 4, svg.clipped(label, 2 * half, 10), ink, anchor="middle",
-                     size=10),
-        ]  # fmt: skip
+            svg.text(x, y + 4, next(fits, ""), ink, anchor="middle", size=10),
+        ]
 
     def _wire(self, wire: Wire, load: Load) -> list[str]:
         points = [self.at(point) for point in polyline(wire)]
@@ -191,8 +190,8 @@ def _timeline(
     scale = (width - LEFT - 20) / scene.span
     parts, y, tops = [], top, {}
     for k, row in enumerate(scene.rows):
-        parts.append(svg.text(14, y + 9, svg.clipped(row.label, LEFT - 14, 9), muted,
-                              size=10.5))  # fmt: skip
+        space = LEFT - 20
+        parts.append(svg.text(14, y + 9, row.label, muted, size=10.5, space=space))
         before = y
         for line in row.lines:
             tops[k, line] = y
@@ -213,8 +212,8 @@ def _timeline(
     for tick in svg.ticks(0, scene.span, 6) if scene.rows else []:
         x = LEFT + tick * scale
         parts.insert(0, svg.line([(x, top - 2), (x, y)], rule))
-        parts.append(svg.text(x, y + 12, human_time(tick), muted, anchor="middle",
-                              size=10))  # fmt: skip
+        label = human_time(tick)
+        parts.append(svg.tick(x, y + 12, label, muted, LEFT - 20, width - 8))
     return parts, y + (BOTTOM if scene.rows else 0)
 
 
