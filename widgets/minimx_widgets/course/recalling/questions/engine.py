@@ -230,7 +230,7 @@ QUESTIONS = (
     number(
         "02/five-lines",
         "<code>a = …</code> (3 µs), <code>b = …</code> ({load} µs), "
-        "<code>c = a + b</code> (2 µs), <code>a = …</code> again (1 µs), "
+        "<code>c = a + b</code> (2 µs), <code>a[:] = 1</code> (1 µs), "
         "<code>e = a * c</code> (2 µs). After how many µs are <b>two</b> workers done?",
         _five_lines,
         "µs",
@@ -313,7 +313,7 @@ QUESTIONS = (
         "process takes one for each core?",
         lambda processes, cores: processes * cores,
         "threads",
-        by="the machine",
+        by="the count",
         numbers={"processes": (10, 6, 12), "cores": (16, 24)},
         wrong={
             lambda processes, cores: cores: "A process does not know of the others. "
