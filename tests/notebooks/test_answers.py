@@ -19,7 +19,6 @@ import pytest
 
 from minimx_widgets.course.predicting.units import BYTES, UNITS, shown, unit_of
 from minimx_widgets.course.recalling import bank
-from minimx_widgets.course.recalling.question import Question
 from tests.notebooks.answers import STORED, answers, fingerprint, notebooks, short
 
 #: Numbers that other sentences have as well: alone, without a unit, they tell nothing.
@@ -117,12 +116,13 @@ def test_no_answer_stands_above_its_card(path: Path) -> None:
                 assert not found, f"{name}: {answer['numbers']} {value}: …{told}…"
 
 
-def of_bank(question: Question) -> Iterator[tuple[dict[str, float], float]]:
+@functools.cache
+def of_bank(name: str) -> list[tuple[dict[str, float], float]]:
     """A question's first numbers, and some others, each with the answer."""
+    question = bank.every()[name]
     found = list(question.variants())
-    others = random.Random(question.name).sample(found[1:], min(3, len(found) - 1))
-    for numbers in (found[0], *others):
-        yield numbers, float(question.answer(**numbers))
+    others = random.Random(name).sample(found[1:], min(3, len(found) - 1))
+    return [(each, float(question.answer(**each))) for each in (found[0], *others)]
 
 
 @every_notebook
@@ -141,7 +141,7 @@ def test_no_answer_stands_above_a_recall_or_an_exit_ticket(
             right = plain(next(iter(question.options)))
             assert right not in "\n".join(lines), f"{question.name}: {right}"
             continue
-        for numbers, value in of_bank(question):
+        for numbers, value in of_bank(question.name):
             for text in (own, *lines):
                 told = tells(text, numbers, value, question.unit)
                 assert not told, f"{question.name}: {numbers} {value}: {text}"
