@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-CELL = 'from minimx_widgets.course import recall\n\nround_ = recall("09")\nround_'
+CELL = 'from minimx_widgets.course import recall\n\nrecall("09")'
 RESTART = """async () => {
   await jupyterapp.shell.currentWidget.sessionContext.restartKernel();
 }"""
@@ -65,8 +65,6 @@ def test_a_recall_is_answered_wrong_and_right_and_stays(
     type_in(notebook, second, "abc"[right])
     says(notebook, f"You said {'abc'[right]}, which is right.")
     notebook.shoot("recall")
-    notebook.dark()
-    notebook.shoot("recall-dark")
     notebook.page.evaluate(RESTART)
     notebook.run(0, timeout=120)
     says(notebook, f"You said {size} MiB")
