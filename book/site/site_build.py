@@ -26,6 +26,7 @@ from typing import Any
 import site_live
 
 from minimx_widgets.course.predicting.units import shown
+from minimx_widgets.course.recalling.rounds import exit_ticket, recall
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
@@ -34,6 +35,8 @@ LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^()\s#]+)(#[^()\s]*)?(?=\))")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: What a card shows where it cannot be answered.
 OPEN = "<i>Run the cell to answer.</i>"
+#: Cells that ask questions of the bank.
+ROUND = re.compile(r'(recall|exit_ticket)\("(\w+)"\)')
 ANCHOR = re.compile(r"(?<=\]\(#)[^()\s]+(?=\))")
 #: Files that have a page of their own for their text.
 TEXTS = {".py": "python", ".js": "javascript", ".css": "css", ".toml": "toml"}
@@ -163,34 +166,40 @@ def _shown(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         if cell["cell_type"] == "code":
             tags = cell["metadata"].setdefault("tags", [])
             imports = number < 3 and source.startswith(("import ", "from "))
-            if imports or "PredictCard(" in source:
+            if imports or "PredictCard(" in source or ROUND.match(source):
                 tags.append("hide-input")
-            folded = folded_answer(source)
+            folded = folded_answers(source)
             for output in cell["outputs"]:
                 # A page has no kernel: what stays is the picture beside the widget.
                 data = output.get("data", {})
                 data.pop(WIDGET, None)
-                if folded and "text/html" in data:
+                for each in folded if "text/html" in data else ():
                     text = "".join(data["text/html"])
-                    data["text/html"] = text.replace(OPEN, folded)
+                    data["text/html"] = text.replace(OPEN, each, 1)
         yield cell
 
 
-def folded_answer(source: str) -> str:
-    """The answer to a cell's prediction, folded, as HTML; "" for other cells.
+def folded_answers(source: str) -> list[str]:
+    """The answers to the questions of a cell, folded, as HTML; none for other cells.
 
-    It is that to the first numbers, which the question shows on the page.
+    They are those to the first numbers, which the questions show on the page.
     """
+    if asked := ROUND.match(source):
+        cards = {"recall": recall, "exit_ticket": exit_ticket}[asked[1]](asked[2]).cards
+        return [_folded(card.right_answer(), card.by) for card in cards]
     name = re.search(r'name="(\w+)/([^"]+)"', source)
     if name is None or "PredictCard(" not in source:
-        return ""
+        return []
     answers = json.loads((ROOT / "tests/notebooks/answers.json").read_text("utf-8"))
     card = answers[name[1]][f"{name[1]}/{name[2]}"]
-    said = html.escape(shown(card["answers"][0]["seen"], card["unit"]))
-    by = html.escape(card["by"] or "the machine on which this was written")
+    return [_folded(shown(card["answers"][0]["seen"], card["unit"]), card["by"])]
+
+
+def _folded(said: str, by: str) -> str:
+    by = html.escape(by or "the machine on which this was written")
     return (
-        "<details><summary>Write a number down first. Then open this.</summary>"
-        f"<b>{said}</b>, says {by}.</details>"
+        "<details><summary>Write an answer down first. Then open this.</summary>"
+        f"<b>{html.escape(said)}</b>, says {by}.</details>"
     )
 
 

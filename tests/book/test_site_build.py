@@ -69,10 +69,25 @@ def test_notebooks_lose_what_only_a_kernel_shows(root: Path) -> None:
 
 
 def test_the_answer_to_a_prediction_is_folded() -> None:
-    folded = build.folded_answer('PredictCard(\n    "?",\n    name="08/round",\n)')
+    (folded,) = build.folded_answers('PredictCard(\n    "?",\n    name="08/round",\n)')
     assert folded.startswith("<details>")
     assert "<b>32 MiB</b>, says the pool." in folded
-    assert build.folded_answer("table(rows)") == ""
+    assert build.folded_answers("table(rows)") == []
+
+
+def test_the_answers_to_an_exit_ticket_are_folded_each_below_its_question() -> None:
+    path = build.ROOT / "notebooks" / "08-pools-and-fragmentation.ipynb"
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    (cell,) = [
+        each
+        for each in build._shown(cells)
+        if "".join(each["source"]).startswith("exit_ticket(")
+    ]
+    shown = cell["outputs"][0]["data"]["text/html"]
+    first, second = shown.split("<b>Exit ticket.</b>")[1:]
+    assert "19 MiB" in first and "<b>32 MiB</b>, says the pool." in first
+    assert "up to 6 times" in second and "<b>210 MiB</b>, says the pool." in second
+    assert "hide-input" in cell["metadata"]["tags"]
 
 
 def test_views_that_can_be_shown_have_a_place() -> None:

@@ -76,7 +76,7 @@ def test_a_copy_has_no_answers_and_remembers_a_prediction(
     notebook.until(TRUSTED)
     assert notebook.page.evaluate(OUTPUTS) == 0
     notebook.run(1, timeout=120)
-    notebook.run(3)
+    notebook.run(5)
     card = notebook.page.locator(CARD)
     card.locator("input[type=text]").first.fill("17 MB")
     notebook.until("() => document.body.innerText.includes('1,048,576 (MiB)')")
@@ -89,7 +89,7 @@ def test_a_copy_has_no_answers_and_remembers_a_prediction(
     notebook.shoot("prediction-card-dark")
     notebook.page.evaluate(RESTART)
     notebook.run(1, timeout=120)
-    notebook.run(3)  # the answer is locked in, in another kernel
+    notebook.run(5)  # the answer is locked in, in another kernel
     notebook.until("() => document.body.innerText.includes('You said 17 MiB')")
     assert card.locator("button:has-text('Lock in')").is_disabled()
     ledger = jupyterlab.folder / "mine" / "predictions.jsonl"

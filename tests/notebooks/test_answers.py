@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import nbformat
 import pytest
 
 from minimx_widgets.course.predicting.units import BYTES, UNITS, shown, unit_of
+from minimx_widgets.course.recalling import bank
 from tests.notebooks.answers import STORED, answers, fingerprint, notebooks, short
 
 #: Numbers that other sentences have as well: alone, without a unit, they tell nothing.
@@ -114,6 +116,51 @@ def test_no_answer_stands_above_its_card(path: Path) -> None:
                 assert not found, f"{name}: {answer['numbers']} {value}: …{told}…"
 
 
+@functools.cache
+def of_bank(name: str) -> list[tuple[dict[str, float], float]]:
+    """A question's first numbers, and some others, each with the answer."""
+    question = bank.every()[name]
+    found = list(question.variants())
+    others = random.Random(name).sample(found[1:], min(3, len(found) - 1))
+    return [(each, float(question.answer(**each))) for each in (found[0], *others)]
+
+
+@every_notebook
+@pytest.mark.parametrize("call", ["recall", "exit_ticket"])
+def test_no_answer_stands_above_a_recall_or_an_exit_ticket(
+    path: Path, call: str
+) -> None:
+    """Nor beside it: what its own cell is stored with counts as well."""
+    source = f'{call}("{short(path)}")'
+    (place,) = (k for k, each in enumerate(cells(path)) if each.source == source)
+    lines = above(path, place).split("\n")
+    own = plain("\n".join(text_of(cells(path)[place])))
+    asked = bank.before if call == "recall" else bank.of
+    for question in asked(short(path)):
+        if question.options:
+            right = plain(next(iter(question.options)))
+            assert right not in "\n".join(lines), f"{question.name}: {right}"
+            continue
+        for numbers, value in of_bank(question.name):
+            for text in (own, *lines):
+                told = tells(text, numbers, value, question.unit)
+                assert not told, f"{question.name}: {numbers} {value}: {text}"
+
+
+def tells(text: str, numbers: dict[str, float], answer: float, unit: str) -> bool:
+    """Whether a text has the numbers of a question, and its answer as well.
+
+    At the end of a notebook most small numbers stand above, in other connections.
+    """
+    rest = text
+    for number in numbers.values():
+        found = re.search(rf"(?<![\d.,]){re.escape(shown(number))}(?![\d.,]*\d)", rest)
+        if found is None:
+            return False
+        rest = f"{rest[: found.start()]} {rest[found.end() :]}"
+    return any(re.search(each, rest) for each in notations(answer, unit))
+
+
 @every_notebook
 def test_wrong_answers_are_wrong(path: Path) -> None:
     for name, card in of_notebook(path).items():
@@ -162,6 +209,13 @@ def test_an_answer_is_found_in_its_notations(
     value: float, unit: str, text: str
 ) -> None:
     assert any(re.search(each, plain(text)) for each in notations(value, unit))
+
+
+def test_a_line_with_question_and_answer_tells_it() -> None:
+    numbers = {"products": 10.0, "workers": 4.0}
+    assert tells("10 products of 4 ms, 4 workers: 12 ms", numbers, 12, "ms")
+    assert not tells("10 products, 3 workers: 12 ms", numbers, 12, "ms")
+    assert not tells("10 products, 4 workers, 12 cores", numbers, 12, "ms")
 
 
 @pytest.mark.parametrize(

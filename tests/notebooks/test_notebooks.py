@@ -15,6 +15,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.notebooks.answers import short
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -45,6 +47,7 @@ MACHINES = re.compile(
 COURSE = [path for path in NOTEBOOKS if path.stem[:2].isdigit()]
 CASE_SPINE = (
     "Case",
+    "Recall",
     "Predict",
     "Run",
     "Look",
@@ -110,6 +113,22 @@ def test_it_asks_for_two_numbers_and_checks_two_exercises(path: Path) -> None:
     assert checked >= (2 if path in COURSE else 1)
     assert any(source.startswith("hints(") for source in sources)
     assert any("verdicts(" in source for source in sources)
+
+
+@every_notebook
+def test_recall_and_exit_ticket_are_answered(path: Path) -> None:
+    """They are cards below their headings, and no text that unfolds."""
+    found = read(path).cells
+    for heading, call in (("Recall", "recall"), ("Exit ticket", "exit_ticket")):
+        above = [
+            place
+            for place, cell in enumerate(found)
+            if cell.cell_type == "markdown" and f"## {heading}\n" in cell.source
+        ]
+        (place,) = above
+        assert "<details>" not in found[place].source.partition(f"## {heading}")[2]
+        assert found[place + 1].source == f'{call}("{short(path)}")'
+        assert "0 answered" in str(found[place + 1].outputs)
 
 
 @every_notebook

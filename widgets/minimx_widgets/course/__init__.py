@@ -1,8 +1,9 @@
 """What a notebook of the course is made of, besides prose.
 
 `PredictCard` asks for a number before it shows one, and `my_predictions` looks back at
-all of them. `refused` shows an error that is wanted. `read_core` shows the source of
-minimx, `explained` compares sentences, `hints` unfold one by one. `verdicts` shows what
+all of them. `recall` and `exit_ticket` ask what a learner needs again. `refused` shows
+an error that is wanted. `read_core` shows the source of minimx,
+`explained` compares sentences, `hints` unfold one by one. `verdicts` shows what
 became of the sentences of documents, as `claims.of` decides them. A check says what was
 expected, what was seen and which idea to look at again.
 
@@ -30,6 +31,7 @@ from minimx_widgets.course.predicting.progress import (
     export_predictions,
     my_predictions,
 )
+from minimx_widgets.course.recalling.rounds import exit_ticket, recall
 
 if TYPE_CHECKING:
     from minimx_widgets.course.exercises import knob_checks, tape_checks
@@ -40,6 +42,7 @@ __all__ = [
     "Shown",
     "check",
     "code",
+    "exit_ticket",
     "explained",
     "export_predictions",
     "hints",
@@ -47,6 +50,7 @@ __all__ = [
     "my_predictions",
     "plain_warnings",
     "read_core",
+    "recall",
     "refused",
     "table",
     "tape_checks",

@@ -47,6 +47,9 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         others again after "Another one"; without a ledger the first of each.
     wrong: known wrong answers, and the misconception behind each.
     within: how far off, relatively, a prediction may be and still be right.
+    why: what is said beside the answer, HTML allowed.
+    heading, place, attempt: where a recall or an exit ticket asks the question: what
+        stands before it, the name of the place, and the attempt with which it begins.
     ledger: where answers are remembered; by default that of the folder.
 
     An answer stays locked in when the cell is run again and after a restart of the
@@ -65,6 +68,10 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         numbers: Mapping[str, Sequence[float]] | None = None,
         wrong: Wrong | None = None,
         within: float = 0.1,
+        why: str = "",
+        heading: str = "Predict.",
+        place: str = "",
+        attempt: int = 0,
         ledger: Ledger | None = None,
     ) -> None:
         self.unit = unit
@@ -77,9 +84,13 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         self._choices = dict(numbers or {})
         self._wrong = dict(wrong or {})
         self._within = within
+        self._why = why
+        self._heading = heading
+        self._place = place
+        self._first = attempt
         self._locked = threading.Lock()
         self._build()
-        self._draw(0)
+        self._draw(attempt)
         self._recall()
 
     @property
@@ -97,32 +108,43 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         """How sure the learner was, in percent."""
         return None if self.answer is None else self.answer.sure
 
+    def _read(self, text: str) -> float:
+        """What a learner wrote; raises Unreadable."""
+        return read_number(text, self.unit)
+
+    def _said(self, value: float) -> str:
+        """An answer as the page shows it."""
+        return shown(value, self.unit)
+
+    def right_answer(self) -> str:
+        """The answer as the page would show it; nothing is locked in."""
+        return self._said(float(self._measure(**self.numbers)))
+
     # -- the question --------------------------------------------------------------
 
     def _draw(self, attempt: int) -> None:
         """Choose the numbers of an attempt, the same for a learner each time."""
         self.attempt = attempt
-        chance = random.Random(f"{self.ledger.learner}:{self.name}:{attempt}")
-        first = not self.ledger.learner and not attempt
-        self.numbers = {
-            key: choices[0] if first else chance.choice(choices)
-            for key, choices in self._choices.items()
-        }
-        texts = {key: shown(value) for key, value in self.numbers.items()}
-        self.question = self._template.format(**texts) if texts else self._template
+        self.numbers = drawn(self._choices, self.ledger.learner, self.name, attempt)
+        self.question = self._worded()
         self._text.value = self._asked()
+
+    def _worded(self) -> str:
+        """The question with its numbers, as HTML."""
+        texts = {key: shown(value) for key, value in self.numbers.items()}
+        return self._template.format(**texts) if texts else self._template
 
     def _recall(self) -> None:
         """Show the answer that is locked in already, if it is to this question."""
-        last = self.ledger.last(self.name)
-        if last is None:
+        last = self.ledger.last(self.name, self._place)
+        if last is None or last.attempt < self._first:
             return
         self._draw(last.attempt)
         if last.asked == self.question:
             self.answer = last
             self._show()
         else:  # the course asks another question under this name now
-            self._draw(0)
+            self._draw(self._first)
 
     # -- the page ------------------------------------------------------------------
 
@@ -184,7 +206,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
 
     def _asked(self) -> str:
         style = "line-height:1.5;white-space:normal"
-        return f'<div style="{style}"><b>Predict.</b> {self.question}</div>'
+        return f'<div style="{style}"><b>{self._heading}</b> {self.question}</div>'
 
     def __repr__(self) -> str:
         said = self.predicted
@@ -202,7 +224,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         """How the number is read, while it is written."""
         text = self._number.value.strip()
         try:
-            read = shown(read_number(text, self.unit), self.unit) if text else ""
+            read = self._said(self._read(text)) if text else ""
         except Unreadable as error:
             self._read_as.value = f"<i>{html.escape(str(error))}</i>"
             return
@@ -211,7 +233,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
 
     def _pressed(self, _: Any) -> None:
         try:
-            value = read_number(self._number.value, self.unit)
+            value = self._read(self._number.value)
         except Unreadable as error:
             self._answer.value = html.escape(str(error))
             return
@@ -243,7 +265,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         with self._locked:
             if self.answer is not None:
                 raise ValueError(
-                    f"{shown(self.answer.value, self.unit)} is locked in."
+                    f"{self._said(self.answer.value)} is locked in."
                     + (" again() asks with other numbers." if self.numbers else "")
                 )
             self._answer.value = "<i>measuring …</i>"
@@ -294,6 +316,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             topic=self.name.partition("/")[0] if "/" in self.name else "",
             lesson=lesson,
             numbers=self.numbers,
+            place=self._place,
         )
 
     def _misconception(self, value: float) -> str:
@@ -314,7 +337,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         if answer is None:
             raise RuntimeError("nothing to compare before a prediction is locked in")
         said, seen = (
-            html.escape(shown(each, self.unit)) for each in (answer.value, answer.seen)
+            html.escape(self._said(each)) for each in (answer.value, answer.seen)
         )
         who = html.escape(self.by) or "this machine"
         mark = "✔ " if answer.right else ""
@@ -322,11 +345,34 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             f"{mark}You said <b>{said}</b>, {who} says <b>{seen}</b>: "
             f"{distance(answer.value, answer.seen)}."
         )
+        axis = _axis(answer.value, answer.seen, self.by or "measured")
+        return text + self._behind(answer) + axis
+
+    def _behind(self, answer: Answer) -> str:
+        """What stands below the comparison: misconception, reason, notice."""
+        text = ""
         if answer.lesson:
             text += f"<br><b>What may be behind it:</b> {answer.lesson}"
+        if self._why:
+            text += f"<br>{self._why}"
         if self.ledger.notice:
             text += f"<br><i>{html.escape(self.ledger.notice)}</i>"
-        return text + _axis(answer.value, answer.seen, self.by or "measured")
+        return text
+
+
+def drawn(
+    choices: Mapping[str, Sequence[float]], learner: int, name: str, attempt: int
+) -> dict[str, float]:
+    """The numbers of an attempt at a question: always the same for one learner.
+
+    learner: 0 for none; the first attempt then has the first number of each choice.
+    """
+    chance = random.Random(f"{learner}:{name}:{attempt}")
+    first = not learner and not attempt
+    return {
+        key: options[0] if first else chance.choice(options)
+        for key, options in choices.items()
+    }
 
 
 def distance(answer: float, seen: float) -> str:

@@ -3,6 +3,7 @@
     ledger = here()                     # that of the folder in which the kernel runs
     ledger.last("08/round-17")          # the answer that is locked in, or None
     ledger.add(answer)
+    ledger.ask("09/recall", {"08/pool": 1})  # what is asked there, with its attempt
     ledger.notice                       # "" or why answers are not kept
 
 The file `predictions.jsonl` lies beside the learner's copies of the notebooks, where
@@ -38,7 +39,8 @@ class Answer:
     card: which question. asked: its text, with its numbers. value, seen: prediction and
     answer, in `unit`. sure: in percent. right: whether the prediction was near enough.
     attempt: 0 for the first answer to this question, then 1, 2, … with other numbers.
-    lesson: the misconception that was recognized. when: seconds since 1970.
+    lesson: the misconception that was recognized. place: the recall or exit ticket that
+    asked, as in "09/recall"; empty for a card of a notebook. when: seconds since 1970.
     """
 
     card: str
@@ -53,6 +55,7 @@ class Answer:
     lesson: str = ""
     numbers: Mapping[str, float] = field(default_factory=dict)
     when: float = 0.0
+    place: str = ""
 
     @classmethod
     def of(cls, found: Any) -> Answer:
@@ -61,7 +64,7 @@ class Answer:
             raise ValueError("not an answer")
         for each in dataclasses.fields(cls):
             wanted = _KINDS[str(each.type)]
-            value = found.get(each.name, "" if each.name in ("topic", "lesson") else 0)
+            value = found.get(each.name, "" if each.name in _MAY_LACK else 0)
             if each.name == "numbers":
                 value = found.get("numbers", {})
             if not isinstance(value, wanted) or (
@@ -74,6 +77,7 @@ class Answer:
         return cls(**{key: value for key, value in found.items() if key in known})
 
 
+_MAY_LACK: Final = ("topic", "lesson", "place")
 _KINDS: Final[dict[str, Any]] = {
     "str": str,
     "float": (int, float),
@@ -97,6 +101,7 @@ class Ledger:
         self.damaged = 0
         self.notice = ""
         self._answers: list[Answer] = []
+        self._asked: dict[str, dict[str, int]] = {}
         self._lock = threading.Lock()
         if path is not None:
             self._open(path)
@@ -111,10 +116,20 @@ class Ledger:
     def __iter__(self) -> Iterator[Answer]:
         return iter(tuple(self._answers))
 
-    def last(self, card: str) -> Answer | None:
-        """The newest answer to a question; None if there is none."""
-        mine = [each for each in self if each.card == card]
+    def last(self, card: str, place: str = "") -> Answer | None:
+        """The newest answer to a question at a place; None if there is none."""
+        mine = [each for each in self if (each.card, each.place) == (card, place)]
         return mine[-1] if mine else None
+
+    def asked(self, place: str) -> dict[str, int]:
+        """The questions that were last chosen for a place, each with its attempt."""
+        return dict(self._asked.get(place, {}))
+
+    def ask(self, place: str, questions: Mapping[str, int]) -> None:
+        """Keep which questions were chosen for a place, so that they stay the same."""
+        with self._lock:
+            self._asked[place] = dict(questions)
+            self._write({"asked_at": place, "questions": dict(questions)})
 
     def add(self, answer: Answer) -> None:
         """Keep an answer. Where the file cannot be written, `notice` says so."""
@@ -158,9 +173,11 @@ class Ledger:
                 found = json.loads(line)
                 if isinstance(found, dict) and type(found.get("learner")) is int:
                     self.learner = self.learner or found["learner"]
+                elif isinstance(found, dict) and "asked_at" in found:
+                    self._asked[str(found["asked_at"])] = _chosen(found["questions"])
                 else:
                     self._answers.append(Answer.of(found))
-            except (ValueError, TypeError, RecursionError):
+            except (ValueError, TypeError, KeyError, RecursionError):
                 self.damaged += bool(line.strip())
         if self.damaged:
             self.notice = (
@@ -183,6 +200,15 @@ class Ledger:
                 f"This prediction could not be saved in {self.path.name} ({error}). It "
                 "is kept until the kernel stops."
             )
+
+
+def _chosen(found: Any) -> dict[str, int]:
+    """Questions that were chosen, by name, each with its attempt."""
+    if not isinstance(found, dict) or not found:
+        raise ValueError("no questions")
+    if not all(type(attempt) is int and attempt >= 0 for attempt in found.values()):
+        raise ValueError("an attempt is a number from 0 on")
+    return found
 
 
 _lock = threading.Lock()

@@ -5,7 +5,7 @@
 
 In both, an exercise is two cells with nbgrader's metadata: the attempt, which is to be
 written, and its check, which is locked and carries the points. The student edition has
-no outputs, and no answers below recall questions and exit tickets. The instructor
+no outputs, and no answers below questions that unfold. The instructor
 edition has the solution in the attempt, between `### BEGIN SOLUTION` and `### END
 SOLUTION`, and makes nbgrader fail a check that says "not yet".
 """
@@ -23,11 +23,6 @@ from minimx_widgets.course.teaching.exercises import CHECKED, SCHEMA, Exercise
 
 Cell = dict[str, Any]
 FOLDED = re.compile(r"<details>\s*<summary>(.*?)</summary>.*?</details>", re.DOTALL)
-#: What the course says about answers that unfold, where there are none.
-UNFOLD = (
-    ("Answer aloud before you unfold.", "Answer aloud."),
-    ("Answer without scrolling up, then unfold.", "Answer without scrolling up."),
-)
 SECTION = re.compile(r"^## (\S+)\n+```python\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
@@ -113,8 +108,6 @@ assert {check}.passed
 
 
 def _unanswered(text: str) -> str:
-    for words, instead in UNFOLD:
-        text = text.replace(words, instead)
     return FOLDED.sub(r"<p>\1</p>", text)
 
 

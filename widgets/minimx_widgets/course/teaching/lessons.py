@@ -4,7 +4,8 @@
 
 Outcomes and the sketch for the board stand in the notebook's metadata. Everything else
 is read off its cells: minutes, predictions to ask aloud, wrong answers that learners
-give and the idea behind each, exercises with their points, exit tickets.
+give and the idea behind each, exercises with their points. Exit tickets are those of
+`recalling/bank.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minimx_widgets.course.predicting.units import shown
+from minimx_widgets.course.recalling import bank as recalled
+from minimx_widgets.course.recalling.rounds import COUNT
 from minimx_widgets.course.teaching import exercises
 from minimx_widgets.course.teaching.editions import FOLDED
 from minimx_widgets.course.teaching.questions import Question, plain, questions
@@ -24,6 +27,8 @@ from minimx_widgets.course.teaching.questions import Question, plain, questions
 #: Words a minute of a reader in a second language, and minutes of everything else.
 PACE = 100
 CELL, PREDICTION, QUESTION, FADED, FREE = 0.5, 2.0, 1.5, 6.0, 12.0
+#: How cells begin that ask several questions.
+ROUNDS = ("recall(", "exit_ticket(")
 
 
 class Part(NamedTuple):
@@ -52,6 +57,8 @@ def parts(book: dict[str, Any]) -> list[Part]:
             took = FREE if points[place] > 2 else FADED
         elif "PredictCard(" in cell["source"]:
             took = PREDICTION
+        elif cell["source"].startswith(ROUNDS):
+            took = COUNT * PREDICTION
         found[heading] = found.get(heading, 0) + took
     return [Part(*each) for each in found.items()]
 
@@ -76,7 +83,9 @@ def lesson(path: Path, bank: Sequence[Question]) -> str:
         "## Exercises",
         *_exercises(book),
         "## Exit ticket",
-        "\n".join(f"- {question}" for question in _exit(book)),
+        f"Each learner gets {COUNT} of these, with other numbers: first those about "
+        "what they predicted wrong. Later notebooks ask them again.",
+        *_exit(next(key for key in recalled.ORDER if _is_of(key, path))),
     ]
     return "\n\n".join(text) + "\n"
 
@@ -115,13 +124,26 @@ def _exercises(book: dict[str, Any]) -> Iterator[str]:
     yield "\n".join(["| exercise | points | check |", "|---|---:|---|", *rows])
 
 
-def _exit(book: dict[str, Any]) -> Iterator[str]:
-    text = "\n".join(
-        cell["source"] for cell in book["cells"] if cell["cell_type"] == "markdown"
-    )
-    ticket = text.partition("## Exit ticket")[2]
-    for question in FOLDED.findall(ticket):
-        yield " ".join(plain(question).split()).lstrip("0123456789. ")
+def _exit(notebook: str) -> Iterator[str]:
+    for question in recalled.of(notebook):
+        numbers = next(question.variants())
+        texts = {key: shown(value) for key, value in numbers.items()}
+        text = plain(question.text.format(**texts) if texts else question.text)
+        if question.options:
+            said, *others = map(plain, question.options)
+            others = [f"“{other}”" for other in others]
+            ideas = [*question.options.values()][1:]
+        else:
+            said = f"{shown(question.answer(**numbers), question.unit)}."
+            others = [
+                shown(wrong(**numbers) if callable(wrong) else wrong)
+                for wrong in question.wrong
+            ]
+            ideas = [*question.wrong.values()]
+        yield f"**{text}** {said}"
+        yield "\n".join(
+            f"- {one}: {plain(idea)}" for one, idea in zip(others, ideas, strict=True)
+        )
 
 
 def pages(folder: Path, answers: Path) -> Iterator[tuple[str, str]]:
