@@ -93,7 +93,7 @@ DIE = (
 
 
 def until_kernel_knows(notebook: Notebook, *parts: str) -> None:
-    """Wait until the states of the views, as `AGAIN` prints them, hold all of `parts`."""
+    """Wait until the states of the views, which `AGAIN` prints, hold all of `parts`."""
     end = time.monotonic() + 30
     while not all(part in (said := notebook.run(2)) for part in parts):
         assert time.monotonic() < end, said

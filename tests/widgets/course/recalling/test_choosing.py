@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,9 +98,14 @@ def test_any_ledger_gives_as_many_different_questions(
     assert len(set(asked)) == len(asked) == min(count, len(questions))
     assert set(asked) <= {each.name for each in questions}
     assert asked == choose(iter(answers), questions, count, preferred)
-    wrong = {each.card for each in answers if not each.right}
-    if asked and not wrong and not answers:
-        assert asked == list(preferred)[:count] + asked[len(preferred) :]
+
+
+@pytest.mark.parametrize("notebook", bank.ORDER)
+def test_without_answers_the_preferred_ones_are_asked(notebook: str) -> None:
+    preferred = bank.PREFERRED[notebook]
+    questions = {name: bank.every()[name] for name in preferred}
+    questions |= {each.name: each for each in bank.before(notebook)}
+    assert choose([], [*questions.values()], 2, preferred) == [*preferred]
 
 
 def test_the_next_attempt_has_other_numbers() -> None:

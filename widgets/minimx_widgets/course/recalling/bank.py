@@ -43,7 +43,7 @@ PREFERRED: Final[Mapping[str, Sequence[str]]] = {
     "same": ("11/mean", "conv/rounding"),
     "rely": ("01/reading", "12/ninety"),
     "every": ("08/cutoff-again", "05/pieces"),
-    "16": ("08/cutoff-again", "08/classes"),
+    "16": ("08/classes", "08/pieces"),
 }
 
 
