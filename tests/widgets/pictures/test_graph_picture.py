@@ -9,6 +9,7 @@ import pytest
 from minimx.core.graph.values.specs import every_spec
 from minimx_widgets import svg
 from minimx_widgets.pictures.graph_picture import (
+    Box,
     GraphPicture,
     backward_half,
     box_of,
@@ -17,6 +18,7 @@ from minimx_widgets.pictures.graph_picture import (
 )
 from minimx_widgets.training.subject import Subject
 from tests.widgets import graphs
+from tests.widgets.pictures.fitting import faults
 
 
 @pytest.fixture
@@ -67,3 +69,12 @@ def test_the_drawing_holds_every_box(
         assert any(title.startswith(f"node: {box.name}\n") for title in titles)
     words = [node.text for node in root.iter() if node.tag.endswith("text")]
     assert ("FullyConnected" in words) == (scale == 1.0), "no words too small to read"
+
+
+def test_a_badge_has_its_own_space() -> None:
+    box = Box("net_dense0_fwd", "FullyConnected", "variable", badge="4.25 MiB")
+    parts = draw(GraphPicture.of([box], []), x=9, y=9, scale=1.0, dark=False)
+    drawing = svg.picture(300, 100, parts, title="t", dark=False)
+    assert ">4.25 MiB<" in drawing
+    assert "<title>FullyConnected</title>" in drawing, "it is cut"
+    assert faults(drawing) == []

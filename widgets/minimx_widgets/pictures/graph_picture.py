@@ -23,7 +23,7 @@ from minimx_widgets.units import human_bytes
 FAMILY_NAMES = tuple(FAMILIES)
 MARGIN = 16.0
 #: Boxes that are drawn smaller than this have one word or none.
-READABLE = 0.6
+READABLE = 0.75
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Box:
     what: the operator, ∇ for the gradient of one, or "input". state: one of
     `graph_diff.STATES`. decided: the numbers of the changes that are about it.
     storage: its storage id, -1 for none. facts: pairs of label and text, shown when
-    one points at it.
+    one points at it. badge: a few letters in the upper right corner of a drawing.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Box:
     storage: int = -1
     backward: bool = False
     facts: tuple[tuple[str, str], ...] = ()
+    badge: str = ""
 
 
 @dataclass(frozen=True)
@@ -197,10 +198,14 @@ def _box(box: Box, x: float, y: float, scale: float, *, dark: bool) -> list[str]
         parts.append(svg.text(left + 5 * scale + 3, y + 3, box.what, ink, **more))
     if scale >= READABLE:
         muted = palette.surface("muted", dark=dark)
-        size, space = 11 * scale, wide - 16 * scale
-        at, lower = left + 11 * scale, y + 10.5 * scale
-        more = {"size": size, "bold": True, "space": space}
-        parts.append(svg.text(at, y - 3 * scale, box.what, ink, **more))
-        more = {"size": size * 0.86, "space": space}
+        size, space = max(9.0, 11 * scale), wide - 16 * scale
+        at, upper, lower = left + 11 * scale, y - 3 * scale, y + 10.5 * scale
+        more = {"size": max(8.0, 9.5 * scale), "bold": True}
+        room = svg.width_of(box.badge, **more) + 6 if box.badge else 0
+        end = left + wide - 6 * scale
+        parts.append(svg.text(end, upper, box.badge, muted, anchor="end", **more))
+        more = {"size": size, "bold": True, "space": space - room}
+        parts.append(svg.text(at, upper, box.what, ink, **more))
+        more = {"size": max(8.0, 9.5 * scale), "space": space}
         parts.append(svg.text(at, lower, box.name, muted, **more))
     return parts

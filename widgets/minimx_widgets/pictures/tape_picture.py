@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from minimx.tools.drawing.layout import WIDE, Layout
+from minimx.tools.drawing.layout import Layout
 from minimx_widgets import palette, svg
-from minimx_widgets.pictures.graph_picture import READABLE, GraphPicture, draw, route
+from minimx_widgets.pictures.graph_picture import GraphPicture, draw, route
 from minimx_widgets.pictures.tape_steps import STATES
 from minimx_widgets.units import human_bytes
 
@@ -46,8 +46,6 @@ def picture(run: TapeRun, step: int, title: str, *, dark: bool, width: int) -> s
     now, drawn = states(run, step), _at(run, step)
     parts += draw(drawn, x=left, y=TOP, scale=scale, dark=dark)
     parts += _sent(run, step, left, scale, dark=dark)
-    if scale >= READABLE:
-        parts += _badges(run, now, left, scale, dark=dark)
     bottom = TOP + layout.height * scale + 14
     parts += _strip(run, step, bottom, width, dark=dark)
     used = [word for word in _AS if word in {STATES[state] for state in now.values()}]
@@ -80,7 +78,10 @@ def _at(run: TapeRun, step: int) -> GraphPicture:
             now[box] = STATES.index("recorded")
     kept = sorted(now)
     number = {old: new for new, old in enumerate(kept)}
-    boxes = tuple(replace(whole.boxes[k], state=_AS[STATES[now[k]]]) for k in kept)
+    boxes = tuple(
+        replace(whole.boxes[k], state=_AS[STATES[now[k]]], badge=_badge(run, k, now[k]))
+        for k in kept
+    )
     pairs = [
         ((number[a], number[b], state), bends)
         for (a, b, state), bends in zip(whole.lines, layout.bends, strict=True)
@@ -111,18 +112,11 @@ def _sent(
             yield svg.line(points, ink, width=2.5)
 
 
-def _badges(
-    run: TapeRun, now: dict[int, int], left: float, scale: float, *, dark: bool
-) -> Iterator[str]:
-    """How many bytes of results each call keeps, at its corner."""
-    muted = palette.surface("muted", dark=dark)
-    for box, size in enumerate(run.sizes):
-        if size and STATES[now.get(box, 0)] not in ("absent", "let go"):
-            x, y = run.picture.layout.places[box]
-            at = (left + (x + WIDE / 2 - 6) * scale, TOP + (y - 3) * scale)
-            text = human_bytes(size)
-            size_ = 9.5 * scale
-            yield svg.text(*at, text, muted, anchor="end", size=size_, bold=True)
+def _badge(run: TapeRun, box: int, state: int) -> str:
+    """How many bytes of results a call keeps, if it does."""
+    size = run.sizes[box]
+    gone = STATES[state] in ("absent", "let go")
+    return "" if gone or not size else human_bytes(size)
 
 
 def _strip(
