@@ -118,6 +118,45 @@ CONTROLS = {
             "bytes",
         ),
     ),
+    "planner": (
+        Control(
+            "MXNET_EXEC_ENABLE_INPLACE",
+            "Write results over inputs",
+            (True, False),
+            (True, False),
+            True,
+        ),
+        Control(
+            "NNVM_EXEC_MATCH_RANGE",
+            "Match range",
+            (0, 1, 2, 3, 4, 6, 8, 16, 32, 64, 128),
+            (0, 1, 2, 4, 16, 64),
+            16,
+        ),
+        Control(
+            "NNVM_AUTO_SEARCH_MATCH_RANGE",
+            "Try 1, 2, 4, … up to it",
+            (True, False),
+            (True, False),
+            False,
+        ),
+    ),
+    "engine": (
+        Control(
+            "MXNET_ENGINE_TYPE",
+            "Engine",
+            ("ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"),
+            ("ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"),
+            "ThreadedEnginePerDevice",
+        ),
+        Control(
+            "MXNET_CPU_WORKER_NTHREADS",
+            "Workers of the CPU",
+            tuple(range(1, 17)),
+            (1, 2, 3, 4, 8),
+            2,
+        ),
+    ),
 }
 #: What the figures of a page are called, in their order.
 FIGURES = {
@@ -128,6 +167,21 @@ FIGURES = {
         "n_hit": "blocks used again",
         "n_flush": "flushes of all idle blocks",
         "refused": "requests without room",
+    },
+    "planner": {
+        "total": "bytes of all blocks",
+        "apart": "bytes if nothing were shared",
+        "blocks": "blocks",
+        "inplace": "results over an input",
+        "match_range": "match range that was taken",
+        "tried": "match ranges tried",
+    },
+    "engine": {
+        "makespan": "makespan",
+        "busy": "work of all workers",
+        "workers": "workers that had work",
+        "share": "busy share of those",
+        "pushes": "operations pushed",
     },
 }
 
@@ -180,9 +234,10 @@ def frames(page: str, data: Mapping[str, Any]) -> dict[str, Any]:
 def packed() -> bytes:
     """A zip of the modules that pages run, and of what those import."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w") as archive:
         for name, text in sorted(sources().items()):
-            archive.writestr(zipfile.ZipInfo(name, FROZEN), text)
+            file = zipfile.ZipInfo(name, FROZEN)
+            archive.writestr(file, text, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 

@@ -19,9 +19,12 @@ import site_turn
 import turning
 
 from minimx.core.errors import KnobError
+from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.knobs import knobs
 from minimx.core.record import Record
 from minimx.core.replay import replay_pool
+from minimx.experiments.graphs import settings_of
+from minimx.experiments.rerun import rerun
 
 Asked = Callable[[str, Mapping[str, Any], list[dict[str, Any]]], list[Any]]
 #: What a page's worker does, in a Python that can import nothing but the library.
@@ -98,6 +101,73 @@ def test_a_pool_without_numpy_decides_as_a_replay(
         assert found["curves"]["in use"][-1] == replay.stats.live_rounded
         outcomes.add((*mine.values(), len(replay.refused)))
     assert len(outcomes) == len(POOLS)  # every one of these knobs moves something
+
+
+PLANS: list[dict[str, Any]] = [
+    {},
+    {"MXNET_EXEC_ENABLE_INPLACE": False},
+    {"NNVM_EXEC_MATCH_RANGE": 0},
+    {"NNVM_EXEC_MATCH_RANGE": 2},
+    {"NNVM_EXEC_MATCH_RANGE": 4, "MXNET_EXEC_ENABLE_INPLACE": False},
+    {"NNVM_EXEC_MATCH_RANGE": 64, "NNVM_AUTO_SEARCH_MATCH_RANGE": True},
+]
+
+
+def test_a_planner_without_numpy_plans_as_in_a_program(
+    folder: Path, asked: Asked
+) -> None:
+    program = site_recorded.planner_program()
+    made = program.prepared
+    data = site_recorded.planner(folder)
+    totals = set()
+    for turned, found in zip(PLANS, asked("planner", data, PLANS), strict=True):
+        settings = settings_of({**turned})
+        plan = plan_memory(made.graph, made.specs, made.external, settings)
+        mine = {name: value for name, (value, _) in found["figures"].items()}
+        assert mine == {
+            "total": plan.total,
+            "apart": plan.bytes_apart,
+            "blocks": len(plan.blocks),
+            "inplace": len(plan.inplace),
+            "match_range": plan.match_range,
+            "tried": len(plan.candidates),
+        }
+        blocks, tried = found["bars"].values()
+        assert [size for _, size in blocks] == [one.nbytes for one in plan.blocks]
+        assert {int(name): size for name, size in tried} == plan.candidates
+        totals.add(plan.total)
+    assert len(totals) > 3
+
+
+ENGINES: list[dict[str, Any]] = [
+    {},
+    {"MXNET_CPU_WORKER_NTHREADS": 1},
+    {"MXNET_CPU_WORKER_NTHREADS": 4},
+    {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
+    {"MXNET_ENGINE_TYPE": "NaiveEngine", "MXNET_CPU_WORKER_NTHREADS": 8},
+]
+
+
+def test_an_engine_without_numpy_schedules_as_a_replay(
+    folder: Path, asked: Asked
+) -> None:
+    data = site_recorded.engine(folder)
+    record = Record.load(folder / "engine.npz")
+    makespans = set()
+    for turned, found in zip(ENGINES, asked("engine", data, ENGINES), strict=True):
+        replay = rerun(record, **turned)
+        figures = {name: value for name, (value, _) in found["figures"].items()}
+        assert figures["makespan"] == replay.schedule.makespan
+        assert figures["pushes"] == replay.pushes
+        lanes = {
+            (worker, name, start, end)
+            for worker, row in found["lanes"]
+            for name, start, end in row
+        }
+        assert lanes == {(o.worker, o.name, o.start, o.end) for o in replay.lanes}
+        assert figures["busy"] == sum(o.end - o.start for o in replay.lanes)
+        makespans.add(figures["makespan"])
+    assert len(makespans) >= 4
 
 
 def test_knobs_that_contradict_one_another_raise_as_everywhere(

@@ -12,10 +12,14 @@ from threading import Thread
 from typing import Any
 
 import pytest
+import site_recorded
 from playwright.sync_api import Browser, Page, Route
 
+from minimx.core.graph.memory.memory import plan_memory
 from minimx.core.record import Record
 from minimx.core.replay import replay_pool
+from minimx.experiments.graphs import settings_of
+from minimx.experiments.rerun import rerun
 from tests.browser.pages import SHOTS
 
 pytestmark = pytest.mark.browser
@@ -223,3 +227,63 @@ def test_a_pool_is_turned_in_the_page(served: Page, address: str, book: Path) ->
     assert served.evaluate(FIGURES) == tight
     assert tight["refused"] > 0 and not served.locator(".mx-turn-error").is_visible()
     looked_at(served, "pool")
+
+
+def test_a_planner_is_turned_in_the_page(
+    served: Page, address: str, book: Path
+) -> None:
+    live(served, address, "planner", book)
+    made = site_recorded.planner_program().prepared
+
+    def expected(**knobs: Any) -> list[int]:
+        settings = settings_of(knobs)
+        plan = plan_memory(made.graph, made.specs, made.external, settings)
+        return [plan.total, len(plan.blocks), len(plan.inplace), plan.match_range]
+
+    def found() -> list[int]:
+        figures = served.evaluate(FIGURES)
+        names = ("total", "blocks", "inplace", "match_range")
+        return [figures[name] for name in names]
+
+    assert found() == expected()
+    turn(served, "MXNET_EXEC_ENABLE_INPLACE", "off")
+    assert found() == expected(MXNET_EXEC_ENABLE_INPLACE=False) != expected()
+    turn(served, "NNVM_EXEC_MATCH_RANGE", "3")
+    mine = expected(MXNET_EXEC_ENABLE_INPLACE=False, NNVM_EXEC_MATCH_RANGE=3)
+    assert found() == mine
+    turn(served, "NNVM_EXEC_MATCH_RANGE", "64")
+    turn(served, "NNVM_AUTO_SEARCH_MATCH_RANGE", "on")
+    turn(served, "MXNET_EXEC_ENABLE_INPLACE", "on")
+    searched = {"NNVM_EXEC_MATCH_RANGE": 64, "NNVM_AUTO_SEARCH_MATCH_RANGE": True}
+    assert found() == expected(**searched)
+    looked_at(served, "planner")
+
+
+def test_an_engine_is_turned_in_the_page(
+    served: Page, address: str, book: Path
+) -> None:
+    live(served, address, "engine", book)
+    record = Record.load(book / "_static/turn/engine.npz")
+
+    def check(**knobs: Any) -> int:
+        replay = rerun(record, **knobs)
+        figures = served.evaluate(FIGURES)
+        assert figures["makespan"] == replay.schedule.makespan
+        assert figures["busy"] == sum(one.end - one.start for one in replay.lanes)
+        lanes = len({one.worker for one in replay.lanes})
+        assert figures["workers"] == lanes
+        assert served.locator(".mx-turn-picture .mx-turn-box").count() == len(
+            replay.lanes
+        )
+        return int(figures["makespan"])
+
+    two = check()
+    turn(served, "MXNET_CPU_WORKER_NTHREADS", "1")
+    one = check(MXNET_CPU_WORKER_NTHREADS=1)
+    turn(served, "MXNET_CPU_WORKER_NTHREADS", "6")
+    six = check(MXNET_CPU_WORKER_NTHREADS=6)
+    turn(served, "MXNET_ENGINE_TYPE", "NaiveEngine")
+    naive = check(MXNET_ENGINE_TYPE="NaiveEngine", MXNET_CPU_WORKER_NTHREADS=6)
+    assert six < two < one < naive
+    turn(served, "MXNET_ENGINE_TYPE", "ThreadedEnginePerDevice")
+    looked_at(served, "engine")

@@ -106,7 +106,7 @@
     const height = 200;
     const names = Object.keys(found);
     const top = Math.max(1, ...names.flatMap((name) => found[name])) * 1.1;
-    const svg = drawn("svg", { viewBox: `0 0 ${WIDTH} ${height + 24}`, role: "img" });
+    const svg = drawn("svg", { viewBox: `0 -14 ${WIDTH} ${height + 38}`, role: "img" });
     const title = names
       .map((name) => `${name}: at most ${bytes(Math.max(...found[name]))}`)
       .join("; ");
@@ -134,9 +134,60 @@
     return svg;
   };
 
+  /** A lane for each worker, with what ran when. */
+  const lanes = (found, longest) => {
+    const [height, left] = [22, 92];
+    const box = `0 0 ${WIDTH} ${found.length * height + 22}`;
+    const svg = drawn("svg", { viewBox: box, role: "img" });
+    svg.append(drawn("title", {}, `What ran when, on ${found.length} workers`));
+    const scale = (WIDTH - left) / longest;
+    const kinds = new Map();
+    found.forEach(([name, ran], lane) => {
+      svg.append(drawn("text", { x: 0, y: lane * height + 15 }, name));
+      for (const [operation, start, end] of ran) {
+        if (!kinds.has(operation)) kinds.set(operation, kinds.size % 3);
+        const mark = drawn("rect", {
+          x: left + start * scale,
+          y: lane * height + 3,
+          width: Math.max((end - start) * scale, 0.6),
+          height: height - 6,
+          class: `mx-turn-box mx-turn-${kinds.get(operation)}`,
+        });
+        mark.append(drawn("title", {}, `${operation}: ${(end - start) / 1e3} µs`));
+        svg.append(mark);
+      }
+    });
+    const y = found.length * height;
+    svg.append(drawn("path", { d: `M${left} ${y}H${WIDTH}`, class: "mx-turn-axis" }));
+    const end = { x: WIDTH - 4, y: y + 16, "text-anchor": "end" };
+    svg.append(drawn("text", end, `${(longest / 1e6).toFixed(1)} ms`));
+    return svg;
+  };
+
+  /** Bars of bytes, each with its name and its number. */
+  const bars = (title, found) => {
+    const [height, left] = [20, 60];
+    const box = `0 0 ${WIDTH} ${found.length * height + 4}`;
+    const svg = drawn("svg", { viewBox: box, role: "img" });
+    svg.append(drawn("title", {}, title));
+    const scale = (WIDTH - left - 90) / Math.max(1, ...found.map(([, value]) => value));
+    found.forEach(([name, value], row) => {
+      const y = row * height;
+      const width = Math.max(value * scale, 1);
+      svg.append(drawn("text", { x: left - 10, y: y + 14, "text-anchor": "end" }, name));
+      svg.append(drawn("rect", { x: left, y: y + 3, width, height: height - 6, class: "mx-turn-box mx-turn-0" }));
+      svg.append(drawn("text", { x: left + width + 8, y: y + 14 }, bytes(value)));
+    });
+    return made("figure", {}, made("figcaption", {}, title), svg);
+  };
+
   const picture = (answer) => {
     const found = made("div", { class: "mx-turn-picture" });
     if (answer.curves) found.append(curves(answer.curves, answer.most));
+    if (answer.lanes) found.append(lanes(answer.lanes, answer.longest));
+    for (const [title, rows] of Object.entries(answer.bars ?? {})) {
+      found.append(bars(title, rows));
+    }
     return found;
   };
 

@@ -16,7 +16,7 @@ from typing import Any
 import minimx._extensions  # noqa: F401  # parts that the core asks for by name
 
 #: The pages, each with the module that answers.
-PAGES = ("pool",)
+PAGES = ("pool", "planner", "engine")
 
 
 def answer(page: str, data: Mapping[str, Any], turned: Mapping[str, Any]) -> Any:
