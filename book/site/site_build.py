@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import site_live
+import site_turn
 
 from minimx_widgets.course.predicting.units import shown
 from minimx_widgets.course.recalling.rounds import exit_ticket, recall
@@ -48,9 +49,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "book")
     parser.add_argument("--only-gather", action="store_true", help="do not run Sphinx")
+    parser.add_argument(
+        "--no-python",
+        action="store_true",
+        help="pages show frames: Python for the browser is not shipped",
+    )
     given = parser.parse_args(arguments)
     stage, pages = given.out / "source", given.out / "html"
-    gather(stage)
+    gather(stage, not given.no_python)
     if given.only_gather:
         return 0
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going"]
@@ -60,13 +66,19 @@ def main(arguments: list[str] | None = None) -> int:
     return done.returncode
 
 
-def gather(stage: Path) -> None:
-    """Put everything that Sphinx reads into an empty folder."""
+def gather(stage: Path, python: bool = True) -> None:
+    """Put everything that Sphinx reads into an empty folder.
+
+    python: whether pages on which knobs are turned get Python for the browser.
+    """
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(SITE / "static", stage / "static")
     shutil.copytree(ROOT / "book" / "pictures", stage / "book" / "pictures")
     shutil.copy(SITE / "conf.py", stage)
     names = site_live.write(stage / "static" / "views")
+    missing = site_turn.write(stage / "static" / "turn", python)
+    if missing:
+        print(f"Pages on which knobs are turned show frames only: {missing}.")
     sources = Sources(stage)
     for path in sorted((ROOT / "book").rglob("*.md")):
         _page(path, stage, sources, names)
@@ -213,9 +225,13 @@ def _index() -> str:
     )
     ways = sorted(path.stem for path in (ROOT / "book" / "ways").glob("*.md"))
     lessons = sorted(path.stem for path in (ROOT / "book" / "lessons").glob("*.md"))
+    turning = sorted(path.stem for path in (ROOT / "book" / "turning").glob("*.md"))
     parts = {
         "The course": [f"notebooks/{name}" for name in [*course, *beside]],
-        "The laboratory": ["book/views", "book/replay"],
+        "The laboratory": [
+            *("book/views", "book/replay"),
+            *(f"book/turning/{name}" for name in turning),
+        ],
         "Teaching": ["book/teaching", *(f"book/lessons/{name}" for name in lessons)],
         "Reference": [
             f"book/{name}"

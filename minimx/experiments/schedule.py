@@ -14,7 +14,7 @@ no knob is read.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,6 +54,13 @@ class Engine:
     def naive(self) -> bool:
         """Whether the pushing thread runs everything itself."""
         return self.name == "NaiveEngine"
+
+
+Column = list[int]
+#: `pushed` to `joined` of a `Schedule`, its columns as lists.
+Times = tuple[
+    Column, Column, Column, Column, Column, tuple[str, ...], int, list[tuple[int, ...]]
+]
 
 
 class Lanes(NamedTuple):
@@ -156,7 +163,17 @@ def schedule(
     operation takes; by default as recorded.
     """
     machine = machine or Machine.of(operations.record.conditions.knobs)
-    return _Replay(operations, engine, machine, ns or operations.ns).run()
+    found = simulated(operations, engine, machine, ns or operations.ns)
+    pushed, ready, start, end, worker = (np.asarray(c, np.int64) for c in found[:5])
+    times = pushed, ready, start, end, worker
+    return Schedule(operations, engine, *times, *found[5:])
+
+
+def simulated(
+    operations: Operations, engine: Engine, machine: Machine, ns: Sequence[int]
+) -> Times:
+    """The same as plain numbers, where there is no NumPy; see `schedule`."""
+    return _Replay(operations, engine, machine, ns).run()
 
 
 class _Serving:
@@ -212,7 +229,7 @@ class _Replay:
         self._order = count_up()
         self._now = self._python = self._pushes = self._pending = 0
 
-    def run(self) -> Schedule:
+    def run(self) -> Times:
         """Push everything, wait where the program waited, and for the rest."""
         every, collected = self._all, self._collected
         last_part = {joined: part for part, joined in enumerate(every.inside)}
@@ -239,11 +256,8 @@ class _Replay:
         self._hand_over()
         self._until(EVERYTHING)
         columns = self._pushed, self._ready, self._start, self._end, self._worker
-        pushed, *made = (np.asarray(column, np.int64) for column in columns)
-        ready, start, end, worker = made
         joined = [tuple(parts) for parts in self._parts.values()]
-        names = tuple(self._names), self._pushes, joined
-        return Schedule(every, self._engine, pushed, ready, start, end, worker, *names)
+        return (*columns, tuple(self._names), self._pushes, joined)
 
     # Pushing: the rules of `bulking.route`, and of `append` in `var.py` where each var
     # is written once
@@ -396,19 +410,15 @@ def _groups(operations: Operations, engine: Engine) -> list[int]:
     Joined are those that the record has in joined operations, and those of a backward
     pass that runs operator by operator; nothing but plain work is.
     """
-    inside = np.asarray(operations.inside, np.int64)
-    backward = np.asarray([phase == "backward" for phase in operations.phase], bool)
-    part = inside >= 0
-    sizes = np.zeros(len(operations), np.int64)
-    sizes[part] = np.bincount(inside[part])[inside[part]]
-    alone = not part.any() or operations.naive
-    for asked, which in (
-        (engine.backward_bulk, backward),
-        (engine.forward_bulk, ~backward),
-    ):
-        if asked is not None:
-            sizes[which & (part | (backward & alone))] = asked
-    kind, priority = np.asarray(operations.kind), np.asarray(operations.priority)
-    sizes[(kind != NORMAL) | (priority != 0) | engine.naive] = 0
-    found: list[int] = sizes.tolist()
+    sizes = Counter(operations.inside)
+    alone = operations.naive or max(operations.inside, default=NOTHING) < 0
+    columns = (operations.inside, operations.phase, operations.kind)
+    found = []
+    for whole, phase, kind, urgent in zip(*columns, operations.priority, strict=True):
+        part, backward = whole >= 0, phase == "backward"
+        size = sizes[whole] if part else 0
+        asked = engine.backward_bulk if backward else engine.forward_bulk
+        if asked is not None and (part or (backward and alone)):
+            size = asked
+        found.append(0 if kind != NORMAL or urgent or engine.naive else size)
     return found
