@@ -150,14 +150,18 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
 
     def _build(self) -> None:
         self._text = ipw.HTML()
+        # One message for each change: while a busy kernel has not answered the first of
+        # several, the page keeps the others back, and a click would overtake them.
         self._number = ipw.Text(
             placeholder="a number",
+            continuous_update=False,
             tooltip="your prediction",
             layout=ipw.Layout(width="9em"),
         )
         self._read_as = ipw.HTML()
         self._sure = ipw.IntSlider(
             value=70,
+            continuous_update=False,
             min=50,
             max=100,
             step=5,
@@ -221,7 +225,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         return data, metadata
 
     def _preview(self, _: Any) -> None:
-        """How the number is read, while it is written."""
+        """How the number is read, once it is written."""
         text = self._number.value.strip()
         try:
             read = self._said(self._read(text)) if text else ""
