@@ -14,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from turning.engine import ENGINE, WORKERS
-from turning.pool import MEMORY
+from turning_engine import ENGINE, WORKERS
+from turning_pool import MEMORY
 
 import minimx as mx
 from minimx import autograd, gluon

@@ -9,7 +9,7 @@ Python, as when it was opened from a file. Beside them lie Python for the browse
 
 The zip has the modules that a page needs, unchanged. Packages that only collect names
 are empty in it, so that a page need not load all of minimx, and NumPy is a stand-in
-that knows names and computes nothing (`turning/stand_in.py`).
+that knows names and computes nothing (`turning_numpy.py`).
 """
 
 from __future__ import annotations
@@ -243,9 +243,9 @@ def packed() -> bytes:
 
 def sources() -> dict[str, str]:
     """The text of every file in the zip, by name."""
-    pages = ["turning", *(f"turning.{page}" for page in turning.PAGES)]
+    pages = ["turning", *(f"turning_{page}" for page in turning.PAGES)]
     waiting, found = [*pages, *ASKED_FOR], {}
-    stand_in = SITE / "turning" / "stand_in.py"
+    stand_in = SITE / "turning_numpy.py"
     files = {"numpy/__init__.py": stand_in.read_text(encoding="utf-8")}
     while waiting:
         module = waiting.pop()

@@ -348,9 +348,11 @@ def test_a_planner_of_ones_own_plans_graphs() -> None:
 def test_a_planner_that_fails_for_a_graph_is_replaced() -> None:
     mx.policies.register_planner(Mean)
     entry = PLANNERS.entries["Mean"]
-    with pytest.warns(PolicyWarning, match="sharing took over"):
+    # A second plan of the same graph may find the name gone already, and says so.
+    with pytest.warns(PolicyWarning, match="sharing (took over|decides)"):
         assert planned("Mean") == "Total 2 MB allocated"
         entry.wait()
+    assert entry.failed is not None
     assert knobs.get("MINIMX_MEMORY_PLANNER") == "sharing"
 
 

@@ -2,9 +2,10 @@
 
     answer("pool", data, {"MXNET_GPU_MEM_POOL_TYPE": "Round"})
 
-Each module here has the numbers of one page. They come from the policies of minimx
-themselves: in the reader's browser from a zip of their source files (`site_turn.py`
-writes it), and while the book is built, for the frames of pages that cannot run Python.
+Each module `turning_…` has the numbers of one page. They come from the policies of
+minimx themselves: in the reader's browser from a zip of their source files
+(`site_turn.py` writes it), and while the book is built, for the frames of pages that
+cannot run Python.
 """
 
 from __future__ import annotations
@@ -25,4 +26,4 @@ def answer(page: str, data: Mapping[str, Any], turned: Mapping[str, Any]) -> Any
     data: what `site_recorded.py` kept of a training. turned: knobs by name. Raises
     KnobError for values that a knob does not take.
     """
-    return import_module(f"turning.{page}").answer(data, turned)
+    return import_module(f"turning_{page}").answer(data, turned)
