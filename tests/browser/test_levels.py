@@ -135,6 +135,7 @@ def test_one_is_the_pool_by_mouse_and_by_keyboard(notebook: Notebook) -> None:
     page.keyboard.press("t")
     notebook.dark()
     notebook.shoot("level-pool-reached-dark")
+    view.focus()  # which JupyterLab may take while it changes the theme
     page.keyboard.press("]")
     notebook.until(f"() => {VIEW}.dataset.level === '2'")
     options = view.locator("select option")

@@ -364,7 +364,7 @@ class Lab(LabSaving):
         self.show_settings()
         if name in LIVE and self.fit is not None:
             self.record.knob(name, old, new, "setting")
-            self.turns.turned(name, old, new, "setting")
+            self._turning.noted(name, old, new, "setting")
             self._run.feed.poke()
         if name in lab_views.CHOOSING:
             self.drawers.renew(lab_views.CONVOLUTIONS)
