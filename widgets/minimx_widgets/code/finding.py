@@ -14,6 +14,7 @@ import ast
 import inspect
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ LONGEST, ROUND = 60, 14
 #: A name that is put together has at least so many letters that are written out.
 LETTERS = 4
 _FORMATTED = re.compile(r'(?<!\w)f"([^"\n]*\{[^"\n]*)"')
+_PARSING = threading.Lock()
 _VALUE = re.compile(r"\{[^{}]*\}")
 
 
@@ -170,7 +172,10 @@ def _texts() -> dict[Path, str]:
 @cache
 def tree_of(path: Path) -> ast.Module:
     """A file, parsed."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+    # CPython 3.11 counts how deep a tree is for all threads together, and raises
+    # SystemError where two parse at the same time.
+    with _PARSING:
+        return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _naming(names: set[str]) -> Iterator[tuple[Path, ast.Module]]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from minimx import fast
 from minimx.core import graph
+from minimx_widgets.code.finding import tree_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _functions(path: Path) -> list[Source]:
     text = path.read_text(encoding="utf-8")
     return [
         _source(path, text, node)
-        for node in ast.parse(text).body
+        for node in tree_of(path).body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     ]
 
@@ -91,7 +92,7 @@ def _calls(path: Path, what: str) -> Iterator[tuple[str, Source]]:
     text = path.read_text(encoding="utf-8")
     if f"{what}(" not in text:
         return
-    for function in ast.walk(ast.parse(text)):
+    for function in ast.walk(tree_of(path)):
         if not isinstance(function, ast.FunctionDef):
             continue
         for call in ast.walk(function):
