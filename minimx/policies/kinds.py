@@ -82,8 +82,10 @@ class Entry:
 
     def wait(self) -> None:
         """Until a policy that was given up is gone."""
-        if self._giving_up is not None:
-            self._giving_up.join()
+        with self._lock:  # in which the thread is made and started
+            giving_up = self._giving_up
+        if giving_up is not None:
+            giving_up.join()
 
 
 def function_of(policy: type) -> FunctionType | None:

@@ -115,8 +115,13 @@ def test_arrows_of_the_gradient_are_shown_switched_and_followed(
     notebook.until(f"() => Number({data('engine', 'operations')}) > 10")
     view = page.locator("[data-view=engine]")
     view.focus()
-    for _ in range(3):  # the second layer: its gradient has several operations
+    # To an operation whose gradient has several, such as the second layer.
+    several = f"() => ({data('engine', 'gradient')} || '').includes(',')"
+    for _ in range(20):
         page.keyboard.press("ArrowRight")
+        page.evaluate("() => new Promise(drawn => setTimeout(drawn, 100))")
+        if page.evaluate(several):
+            break
     notebook.until(f"() => ({data('engine', 'gradient')} || '').includes(',')")
     gradient = page.evaluate(f"() => {data('engine', 'gradient')}").split(",")
     forward = page.evaluate(f"() => {data('engine', 'selected')}")
