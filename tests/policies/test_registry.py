@@ -352,10 +352,10 @@ def test_a_planner_that_fails_for_a_graph_is_replaced() -> None:
     bound()
     nd.waitall()
     # A second plan of the same graph may find the name gone already, and says so.
-    with pytest.warns(PolicyWarning, match="sharing (took over|decides)"):
+    with pytest.warns(PolicyWarning, match="sharing (took over|decides)") as seen:
         assert planned("Mean") == "Total 2 MB allocated"
         entry.wait()
-    assert entry.failed is not None
+    assert any("sharing took over" in str(each.message) for each in seen)
     assert knobs.get("MINIMX_MEMORY_PLANNER") == "sharing"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -10,21 +9,13 @@ import pytest
 from minimx_widgets.course import PredictCard
 from minimx_widgets.course.predicting.card import distance
 from minimx_widgets.course.predicting.ledger import Ledger
+from tests.widgets.course.pressing import press
 
 
 def ask(question: str, measure: Any, *args: Any, **kwargs: Any) -> PredictCard:
     """A card with a ledger of its own, so that no other test has answered it."""
     kwargs.setdefault("ledger", Ledger())
     return PredictCard(question, measure, *args, **kwargs)
-
-
-def press(card: PredictCard, text: str) -> None:
-    """Enter a number on the page and press the button; waits for the measurement."""
-    card._number.value = text
-    card._button.click()
-    for thread in threading.enumerate():
-        if thread.name == "prediction":
-            thread.join(timeout=20)
 
 
 def test_nothing_is_measured_before_a_number_is_entered() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from minimx_widgets.course.predicting.ledger import MARK, NAME, Answer, Ledger
 from minimx_widgets.course.recalling import bank
 from minimx_widgets.course.recalling.choice_card import ChoiceCard
 from minimx_widgets.course.recalling.rounds import Round, exit_ticket, recall
+from tests.widgets.course.pressing import press
 
 
 def names(found: Round) -> list[str]:
@@ -144,14 +144,6 @@ def options(ledger: Ledger | None = None, **others: Any) -> ChoiceCard:
     found = {"It waits.": "", "It copies.": "A copy is quick.", "It sleeps.": "No."}
     mine = Ledger() if ledger is None else ledger
     return ChoiceCard("Why?", found, name="01/why", ledger=mine, **others)
-
-
-def press(card: ChoiceCard, text: str) -> None:
-    card._number.value = text
-    card._button.click()
-    for thread in threading.enumerate():
-        if thread.name == "prediction":
-            thread.join(timeout=20)
 
 
 def test_an_option_is_answered_with_its_letter() -> None:

@@ -106,7 +106,8 @@ QUESTIONS = (
         {
             "How many cores has the machine?": "Too few cores would limit the speed. "
             "But the number was never read: MXNet reads it when the library is loaded.",
-            "Is 4 a value that it allows?": "It is. But nobody looked: MXNet reads the "
+            "Is 4 a value that it allows?": "It is. But it was not read: MXNet reads "
+            "the "
             "variable once, when the library is loaded.",
         },
         why="She has measured a copy that was not renewed. Set it before the import, "

@@ -135,8 +135,8 @@ QUESTIONS = (
     number(
         "05/elsewhere",
         "Pieces have at most 16 operators. One operator of a chain is on another "
-        "device: {before} stand before it, {after} after it. How many pieces are there?"
-        "",
+        "device: {before} stand before it, {after} after it. How many pieces "
+        "are there?",
         _split,
         "pieces",
         by="the rule",

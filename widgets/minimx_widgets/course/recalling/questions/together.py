@@ -189,7 +189,7 @@ QUESTIONS = (
         {
             "The operator that writes beyond the end of the block.": "It never runs: "
             "an answer that is too small is refused.",
-            "Nobody, until another array is overwritten.": "Every answer is compared "
+            "Nothing, until another array is overwritten.": "Every answer is compared "
             "with the request.",
         },
         why="In the running system the pool itself would notice, and the built-in "
