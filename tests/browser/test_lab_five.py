@@ -99,6 +99,7 @@ def test_memory_answers_to_in_place_and_mirror_and_comes_back(
     assert notebook.page.locator("[data-switch=inplace] input").is_checked()
 
     notebook.page.locator("[data-control=policy]").select_option("best")
+    settled(notebook, 3)
     notebook.page.locator("[data-switch=mirror] .mx-switch").click()
     mirrored = settled(notebook, 4)
     assert share(mirrored["planned"][2]) < -9, mirrored

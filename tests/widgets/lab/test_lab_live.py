@@ -99,6 +99,20 @@ def test_knobs_of_graphs_bind_again_at_the_next_step(make: Callable[..., Lab]) -
         assert turn.name == knob
 
 
+def test_the_small_batch_at_the_end_of_an_epoch_is_not_another_plan(
+    make: Callable[..., Lab],
+) -> None:
+    lab = make(batch_size=100)  # 256 samples: the third step has 56
+    steps(lab, 7)
+    assert len(set(metric(lab, PLANNED))) == 1
+    steps(lab, 1)
+    with knobs(MXNET_EXEC_ENABLE_INPLACE=False):
+        steps(lab, 1)  # the small batch
+        assert last(lab).note == ""
+        steps(lab, 1)
+        assert last(lab).note.startswith("bound again at step 10, planned ")
+
+
 def test_mirroring_lowers_the_peak_of_a_step(make: Callable[..., Lab]) -> None:
     lab = make(network="resnet", data=pictures(side=28), batch_size=64)
     steps(lab, 8)

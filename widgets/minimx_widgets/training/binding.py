@@ -71,17 +71,22 @@ class Binding:
         self._devices = list(dict.fromkeys((*self._devices, *devices)))
         self._again, self._most, self._countdown = True, 0, UNTIL_FREE
 
-    def look(self) -> tuple[int, int] | None:
+    def look(self, whole: bool = True) -> tuple[int, int] | None:
         """After a step: the planned bytes before and now, if graphs were bound again.
 
         That is so after another knob, another way to run or another type; not for a
         batch of another size. Two steps later the blocks that lie idle in the pool go
         back to the device, as the new plan never asks for their sizes.
+
+        whole: whether the step had a whole batch. The last batch of an epoch is smaller
+        and needs less memory: plans are compared at the next step instead.
         """
         if self._countdown:
             self._countdown -= 1
             if not self._countdown:
                 self.returned = sum(map(storage.empty_cache, self._devices))
+        if not whole:
+            return None
         found = self.prepared()
         self.planned = sum(each.plan.total for each in found)
         made_under = (self.way, self.dtype, *(each.settings for each in found))

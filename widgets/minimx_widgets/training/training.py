@@ -290,7 +290,8 @@ class Fit:
                 self.step += 1
                 self._tally.add(before)
                 before = (self.step, pushed)
-                self._measure(len(rows))
+                whole = many >= min(self.settings.batch_size, len(order))
+                self._measure(len(rows), whole)
                 self._ask_probe()
                 began = time.perf_counter()
                 yield self._progress()
@@ -396,9 +397,9 @@ class Fit:
         ):
             return self.net(data)
 
-    def _measure(self, samples: int) -> None:
+    def _measure(self, samples: int, whole: bool) -> None:
         """Note what the step took, and samples per second over the last dozen."""
-        bound = self.binding.look()
+        bound = self.binding.look(whole)
         facts = self._meter.end()
         if bound is not None:
             self._rebound(*bound)
