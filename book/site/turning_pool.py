@@ -41,10 +41,10 @@ def answer(data: Mapping[str, Any], turned: Mapping[str, Any]) -> dict[str, Any]
     policy = from_knobs("gpu", values.__getitem__)
     columns: Any = {key: array("q", found) for key, found in data["columns"].items()}
     steps = Steps(**columns)
-    listener = replay._Listener()
+    listener = replay.Listener()
     driver = CountingDriver(Device("gpu", 0), values[MEMORY])
     pool = Pool(driver, policy, bus=SimpleNamespace(recorder=listener))
-    refused = len(replay._serve(steps, pool, listener, iter(())))
+    refused = len(replay.serve(steps, pool, listener, iter(())))
     stats = pool.stats()
     used, reserved = _curves(listener.numbers, len(steps))
     return {

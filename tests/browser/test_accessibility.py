@@ -1,15 +1,12 @@
 """What axe-core says of every view: on an empty page, and of a lab in JupyterLab.
 
-axe-core (https://github.com/dequelabs/axe-core) looks for what keeps people from using
-a page: text too pale to be read, controls without a name, parts that no key reaches. A
-violation of impact "serious" or "critical" is a failure.
+A violation of impact "serious" or "critical" is a failure (`axe.py`).
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +21,7 @@ import minimx_widgets as views
 from minimx_widgets import gallery
 from minimx_widgets.base import View
 from minimx_widgets.lab.lab import Lab
+from tests.browser.axe import AXE_SCRIPT, violations
 from tests.browser.pages import OF_WIDGETS, STAND_IN
 from tests.browser.test_lab import open_lab, train
 from tests.widgets.views.test_bench_curves import result
@@ -31,11 +29,7 @@ from tests.widgets.views.test_bench_curves import result
 if TYPE_CHECKING:
     from tests.browser.conftest import Notebook
 
-try:
-    from axe_playwright_python.base import AXE_SCRIPT
-except ModuleNotFoundError:
-    if "CI" in os.environ:  # it decides what may land, so it leaves nothing out
-        raise
+if not AXE_SCRIPT:
     pytest.skip(
         "axe-core is not installed: pip install axe-playwright-python",
         allow_module_level=True,
@@ -46,15 +40,6 @@ pytestmark = pytest.mark.browser
 #: Whose colours the page has, and whether they are the light ones. Without JupyterLab
 #: (in a book) a view has its own.
 DRESSES = [("JupyterLab", True), ("JupyterLab", False), ("none", True), ("none", False)]
-RUN = """async ([root, only]) => {
-  const options = { resultTypes: ['violations'] };
-  if (only) options.runOnly = [only];
-  const { violations } = await axe.run(root, options);
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) => nodes.map(({ target, html, failureSummary }) =>
-      ({ rule: id, help, selector: target.join(' '), html, summary: failureSummary })));
-}"""
 # Without anything of the view before.
 STAND = """async setting => {
   window.stage?.close();
@@ -187,15 +172,6 @@ def stand(page: Page, view: Any) -> None:
     }  # fmt: skip
     page.evaluate(STAND, json.loads(json.dumps(setting)))
     page.wait_for_selector(".mx-view")
-
-
-def violations(page: Page, root: str, when: str, only: str | None = None) -> list[str]:
-    """What axe-core finds below `root`; by all its rules, or by one."""
-    return [
-        f"{when}: {found['rule']}: {found['help']}\n    {found['selector']}\n"
-        f"    {found['html'][:200]}\n    {found['summary']}"
-        for found in page.evaluate(RUN, [root, only])
-    ]
 
 
 def in_all_dresses(page: Page, when: str) -> list[str]:

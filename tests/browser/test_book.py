@@ -20,6 +20,7 @@ from minimx.core.record import Record
 from minimx.core.replay import replay_pool
 from minimx.experiments.graphs import settings_of
 from minimx.experiments.rerun import rerun
+from tests.browser.axe import AXE_SCRIPT, violations
 from tests.browser.pages import SHOTS
 
 pytestmark = pytest.mark.browser
@@ -184,6 +185,9 @@ def looked_at(page: Page, name: str) -> None:
             page.evaluate("t => { document.documentElement.dataset.theme = t; }", theme)
             page.locator(".mx-turn").scroll_into_view_if_needed()
             shoot(page, f"book-turning-{name}-{theme}-{width}")
+            if AXE_SCRIPT:
+                page.evaluate(AXE_SCRIPT)
+                assert violations(page, ".mx-turn", f"{theme}, {width}") == []
         wide = page.evaluate("() => document.body.scrollWidth - innerWidth")
         assert wide <= 0, f"{wide} pixels too wide at {width}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from ipywidgets import Widget
 
 from minimx.core.events import Owner
 from minimx.core.knobs import knobs
@@ -70,6 +71,13 @@ class at_times:
 
     def __exit__(self, *_: object) -> None:
         self._record.clock = None
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_view_stays() -> Iterator[None]:
+    """Views that a file leaves open would go on watching the knobs of later tests."""
+    yield
+    Widget.close_all()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@
     minimx student FOLDER [--solutions]
     minimx grade FOLDER [--out grades.csv]
     minimx quiz [--seed N] [--learners N] [--format csv|markdown|gift]
+    minimx slides FOLDER [--notebook N]
     minimx class FOLDER [--out class.html]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code

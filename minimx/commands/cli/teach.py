@@ -1,4 +1,4 @@
-"""`minimx student`, `grade`, `quiz` and `class`: the course for a class.
+"""`minimx student`, `grade`, `quiz`, `slides` and `class`: the course for a class.
 
 What may be written after them, and what they do, stands in `MODULE`: the framework
 knows nothing of the course.
@@ -14,12 +14,13 @@ WHAT = {
     "student": "write the course without answers, to hand out to a class",
     "grade": "judge the exercises that a class has handed in",
     "quiz": "the predictions as questions, with a key",
+    "slides": "slides for each notebook, as HTML files",
     "class": "what a class predicted, on a page",
 }
 
 
 def declare(commands: Any, asked: str) -> None:
-    """Declare the four commands; with all their words the one that was asked for."""
+    """Declare the five commands; with all their words the one that was asked for."""
     for name, what in WHAT.items():
         command = commands.add_parser(name, help=what)
         if name == asked:

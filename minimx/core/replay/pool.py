@@ -97,16 +97,16 @@ def replay_pool(
         turned = _policies(record, where.device_type, knobs or {})
         policy = next(turned)[1]
     steps = Steps.of(record, place) if steps is None else steps
-    listener = _Listener()
+    listener = Listener()
     bus = SimpleNamespace(recorder=listener)
     pool = Pool(CountingDriver(where, capacity), policy, bus=bus)
-    refused = _serve(steps, pool, listener, turned)
+    refused = serve(steps, pool, listener, turned)
     stats = pool.stats()
     history = History.of(place, capacity, listener.numbers)
     return PoolReplay(record, place, policy, stats, refused, steps, history)
 
 
-class _Listener:
+class Listener:
     """Notes what a pool does, as one flat list of numbers."""
 
     def __init__(self) -> None:
@@ -129,10 +129,10 @@ class _Listener:
         self.numbers += (self.step, code, block_id, requested, rounded, address)
 
 
-def _serve(
+def serve(
     steps: Steps,
     pool: Pool,
-    listener: _Listener,
+    listener: Listener,
     turned: Iterator[tuple[int, Policy]],
 ) -> tuple[int, ...]:
     """Send what the program did through a pool; returns the rows that were refused."""

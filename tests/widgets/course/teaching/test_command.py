@@ -45,6 +45,7 @@ def test_quiz_prints_or_writes(tmp_path: Path, capsys: Printed) -> None:
     assert main(["quiz", "--learners", "2", "--notebook", "08"]) == 0
     out = capsys.readouterr().out
     assert out.count("08/round,") == 2 and "03/" not in out
+    assert out.count("08/cutoff-again,") == 2
     target = tmp_path / "quiz.gift"
     assert main(["quiz", "--format", "gift", "--out", str(target)]) == 0
     assert "$CATEGORY: minimx/16/" in target.read_text("utf-8")

@@ -1,9 +1,10 @@
-"""`minimx student`, `grade`, `quiz` and `class`: the course for a class.
+"""`minimx student`, `grade`, `quiz`, `slides` and `class`: the course for a class.
 
     minimx student handout/                     # without any answer, to hand out
     minimx student source/ --solutions          # with the solutions, for instructors
     minimx grade submissions/ --out grades.csv  # a folder of notebooks per learner
     minimx quiz --seed 7 --learners 30          # predictions as questions, and a key
+    minimx slides decks/                        # an HTML file for each notebook
     minimx class exports/ --out class.html      # what a class predicted
 
 What they do stands in the other files of this folder.
@@ -14,10 +15,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from minimx.commands.cli import copies
 from minimx.commands.cli.lab import notebooks_folder
+
+if TYPE_CHECKING:
+    from minimx_widgets.course.teaching.questions import Question
 
 MIB = 1 << 20
 
@@ -46,6 +50,9 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
         add("--format", choices=formats, default="csv", help=what)
         _add_notebooks(parser)
         add("--out", metavar="FILE", help="the terminal by default")
+    elif name == "slides":
+        add("folder", metavar="FOLDER", help="where the HTML files go")
+        _add_notebooks(parser)
     else:
         add("folder", metavar="FOLDER", help="exports of all learners")
         add("--out", metavar="FILE", default="class.html", help="class.html by default")
@@ -70,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.command == "student":
             return _student(options, course, out)
-        if options.command == "quiz":
-            return _quiz(options, course, out)
+        if options.command in ("quiz", "slides"):
+            return _asking(options, course, out)
         if options.command == "class":
             return _class(options, out)
         return _grade(options, course, out)
@@ -134,21 +141,34 @@ def _grade(options: argparse.Namespace, course: Path, out: TextIO) -> int:
     return 0
 
 
-def _quiz(options: argparse.Namespace, course: Path, out: TextIO) -> int:
+def _asking(options: argparse.Namespace, course: Path, out: TextIO) -> int:
+    """`quiz` and `slides`, which show answers."""
+    from minimx_widgets.course.recalling.bank import ORDER
     from minimx_widgets.course.teaching import questions as asking
+    from minimx_widgets.course.teaching.recalled import recalled
 
     answers = course.parent / "tests" / "notebooks" / "answers.json"
     if not answers.is_file():
         what = "answers are not installed. Run from a checkout of minimx."
         return _says(options, what, 1)
-    if options.learners < 1:
-        raise ValueError(f"--learners {options.learners}: at least 1 is needed")
-    bank = asking.exact(asking.questions(course, answers))
+    bank = [*asking.questions(course, answers), *recalled()]
     if options.notebook:
         beginnings = tuple(f"{name}/" for name in options.notebook)
         bank = [each for each in bank if each.name.startswith(beginnings)]
         if not bank:
             raise ValueError(f"no question of {', '.join(options.notebook)}")
+    order = {name: place for place, name in enumerate(ORDER)}
+    bank.sort(key=lambda each: order[each.name.partition("/")[0]])
+    if options.command == "slides":
+        return _slides(Path(options.folder).expanduser(), course, bank, out)
+    return _quiz(options, asking.exact(bank), out)
+
+
+def _quiz(options: argparse.Namespace, bank: list[Question], out: TextIO) -> int:
+    from minimx_widgets.course.teaching import questions as asking
+
+    if options.learners < 1:
+        raise ValueError(f"--learners {options.learners}: at least 1 is needed")
     if options.format == "gift":
         text = asking.as_gift(bank)
     else:
@@ -159,6 +179,17 @@ def _quiz(options: argparse.Namespace, course: Path, out: TextIO) -> int:
         Path(options.out).expanduser().write_text(text, encoding="utf-8")
     else:
         out.write(text)
+    return 0
+
+
+def _slides(target: Path, course: Path, bank: list[Question], out: TextIO) -> int:
+    from minimx_widgets.course.teaching import slides
+
+    target.mkdir(parents=True, exist_ok=True)
+    for path, asked in slides.of(course, bank):
+        file = target / f"{path.stem}.html"
+        file.write_text(slides.deck(path, asked), encoding="utf-8")
+        print(file, file=out)
     return 0
 
 

@@ -85,7 +85,7 @@ def lesson(path: Path, bank: Sequence[Question]) -> str:
         "## Exit ticket",
         f"Each learner gets {COUNT} of these, with other numbers: first those about "
         "what they predicted wrong. Later notebooks ask them again.",
-        *_exit(next(key for key in recalled.ORDER if _is_of(key, path))),
+        *_exit(next(key for key in recalled.ORDER if is_of(key, path))),
     ]
     return "\n\n".join(text) + "\n"
 
@@ -152,11 +152,11 @@ def pages(folder: Path, answers: Path) -> Iterator[tuple[str, str]]:
     stored = json.loads(answers.read_text(encoding="utf-8"))
     for path in sorted(folder.glob("*.ipynb")):
         titles = {name for key, names in stored.items() for name in names
-                  if _is_of(key, path)}  # fmt: skip
+                  if is_of(key, path)}  # fmt: skip
         yield path.stem, lesson(path, [each for each in bank if each.name in titles])
 
 
-def _is_of(key: str, path: Path) -> bool:
+def is_of(key: str, path: Path) -> bool:
     """Whether what stands before the slash in names of cards means this notebook."""
     return path.stem.startswith(key) or f"-{key}" in path.stem
 

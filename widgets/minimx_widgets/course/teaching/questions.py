@@ -7,7 +7,8 @@
 A question's text, its wrong answers and the ideas behind them stand in the notebooks.
 What it is answered for other numbers was computed by its notebook, and lies in
 `tests/notebooks/answers.json`. Questions that only a measurement on the learner's own
-machine answers are left out: no key could be right everywhere.
+machine answers are left out: no key could be right everywhere. `recalled.py` adds the
+questions of recalls and exit tickets.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 from minimx_widgets.course.predicting.units import shown
@@ -32,7 +34,11 @@ COLUMNS = ("learner", "question", "text", "unit", "answer", "from", "to", "mista
 
 @dataclass(frozen=True)
 class Variant:
-    """A question with its numbers. wrong: known wrong answers, and what is behind."""
+    """A question with its numbers, or with its options in some order.
+
+    wrong: known wrong answers, and what is behind. options: texts; `answer` and `wrong`
+    are then places in them, counted from 1. Empty where a number is asked for.
+    """
 
     name: str
     text: str
@@ -40,6 +46,21 @@ class Variant:
     answer: float
     within: float
     wrong: Sequence[tuple[float, str]]
+    options: Sequence[str] = ()
+
+    def said(self, value: float) -> str:
+        """An answer as a reader writes it: a letter, or a number with its unit."""
+        if self.options:
+            return ascii_lowercase[int(value) - 1]
+        return shown(value, self.unit)
+
+    @property
+    def whole(self) -> str:
+        """The text with its unit or its lettered options, each on a line of its own."""
+        if self.options:
+            letters = zip(ascii_lowercase, self.options, strict=False)
+            return "\n".join([self.text, *(f"({a}) {text}" for a, text in letters)])
+        return self.text + (f" (in {self.unit})" if self.unit else "")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -134,10 +155,15 @@ def as_csv(sheets: Iterator[tuple[int, Variant]]) -> str:
     table = csv.writer(out)
     table.writerow(COLUMNS)
     for learner, each in sheets:
-        low, high = each.limits
-        mistakes = "; ".join(f"{shown(value)}: {idea}" for value, idea in each.wrong)
-        asked = (learner, each.name, each.text, each.unit)
-        table.writerow((*asked, f"{each.answer:g}", f"{low:g}", f"{high:g}", mistakes))
+        if each.options:
+            text, answers = each.whole, [each.said(each.answer)] * 3
+        else:
+            text, answers = each.text, [f"{n:g}" for n in (each.answer, *each.limits)]
+        mistakes = "; ".join(
+            f"{each.said(value) if each.options else shown(value)}: {idea}"
+            for value, idea in each.wrong
+        )
+        table.writerow((learner, each.name, text, each.unit, *answers, mistakes))
     return out.getvalue()
 
 
@@ -152,9 +178,9 @@ def as_markdown(sheets: Iterator[tuple[int, Variant]]) -> str:
             key.append(f"\n## Sheet {learner}\n")
             last, number = learner, 0
         number += 1
-        unit = f" (in {each.unit})" if each.unit else ""
-        parts.append(f"{number}. {each.text}{unit}\n\n   Answer: ______\n")
-        key.append(f"{number}. `{each.name}`: {shown(each.answer, each.unit)}")
+        text = each.whole.replace("\n", "\n   ")
+        parts.append(f"{number}. {text}\n\n   Answer: ______\n")
+        key.append(f"{number}. `{each.name}`: {each.said(each.answer)}")
     return "\n".join([*parts, *key]) + "\n"
 
 
@@ -162,21 +188,40 @@ def as_gift(bank: Sequence[Question]) -> str:
     """All variants in Moodle's GIFT format: a category for each question.
 
     Moodle then draws one of a category for each learner. Known wrong answers get no
-    points, and the idea behind them as feedback.
+    points, and the idea behind them as feedback. Moodle itself shuffles options.
     """
     parts = []
     for question in bank:
         parts.append(f"$CATEGORY: minimx/{question.name}\n")
-        for number, each in enumerate(question.variants, 1):
-            unit = f" (in {each.unit})" if each.unit else ""
-            off = each.limits[1] - each.answer
-            right = f"\t=%100%{each.answer:.10g}:{off:.6g}"
-            known = dict(reversed(each.wrong))  # of equal ones the first
-            wrong = [f"\t=%0%{k:.10g}:0#{_escaped(idea)}" for k, idea in known.items()]
-            body = "\n".join([right, *wrong])
+        lettered = bool(question.variants[0].options)
+        for number, each in enumerate(question.variants[: 1 if lettered else None], 1):
             title = _escaped(f"{each.name} ({number})")
-            parts.append(f"::{title}::{_escaped(each.text + unit)} {{#\n{body}\n}}\n")
+            if lettered:
+                text, kind, answers = each.text, "", _options(each)
+            else:
+                text, kind, answers = each.whole, "#", _numbers(each)
+            body = "\n".join(answers)
+            parts.append(f"::{title}::{_escaped(text)} {{{kind}\n{body}\n}}\n")
     return "\n".join(parts)
+
+
+def _numbers(variant: Variant) -> list[str]:
+    off = variant.limits[1] - variant.answer
+    known = dict(reversed(variant.wrong))  # of equal ones the first
+    return [
+        f"\t=%100%{variant.answer:.10g}:{off:.6g}",
+        *(f"\t=%0%{k:.10g}:0#{_escaped(idea)}" for k, idea in known.items()),
+    ]
+
+
+def _options(variant: Variant) -> list[str]:
+    ideas = dict(variant.wrong)
+    return [
+        f"\t~{_escaped(text)}#{_escaped(ideas[place])}"
+        if place in ideas
+        else f"\t={_escaped(text)}"
+        for place, text in enumerate(variant.options, 1)
+    ]
 
 
 def _escaped(text: str) -> str:
