@@ -184,7 +184,7 @@ def test_pointing_tells_numbers_and_what_was_turned(page: Page) -> None:
     box = page.locator(".mx-surface").bounding_box()
     assert box is not None
     # The mark stands at step 20 of 400.
-    left, right = box["x"] + 46, box["x"] + box["width"] / 3 - 10 - 6
+    left, right = box["x"] + 56, box["x"] + box["width"] / 3 - 10 - 6
     page.mouse.move(left + (right - left) * 19 / 399, box["y"] + 80)
     assert "turned" in tip.inner_text()
     shoot(page, "training-pointed")

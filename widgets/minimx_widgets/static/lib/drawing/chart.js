@@ -2,7 +2,7 @@
 
 import { SCALES, lowerBound, ticks } from "./scale.js";
 
-const LEFT = 46;
+const LEFT = 56;
 const BELOW = 18;
 const TOP = 24;
 
