@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 FILES = sorted(
     path for room in ("minimx", "widgets") for path in (ROOT / room).rglob("*.py")
@@ -56,10 +54,10 @@ def names_and_docstrings(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.arg.replace("_", " ")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_uses_the_terms_of_the_field(path: Path) -> None:
+def test_files_use_the_terms_of_the_field() -> None:
     found = [
-        f"line {line}: {word!r}; write: {INSTEAD[word]}"
+        f"{path.relative_to(ROOT)}, line {line}: {word!r}; write: {INSTEAD[word]}"
+        for path in FILES
         for line, text in names_and_docstrings(path.read_text(encoding="utf-8"))
         for word in re.findall(r"[a-z]+", text.lower())
         if word in INSTEAD
