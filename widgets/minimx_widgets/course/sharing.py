@@ -1,4 +1,4 @@
-"""Notebook 07: which free block serves which result, and who has to wait for it.
+"""Notebook 07 and the case of colours: who gets a free block, and who waits for it.
 
     chain, fork, branches   networks whose results have sizes that are easy to name
     planned                 the memory plan of one under the knobs in force
@@ -22,6 +22,7 @@ from minimx import sym
 from minimx.core import engine
 from minimx.core.device import cpu
 from minimx.core.errors import KnobError
+from minimx.core.graph.memory.colours import longest_path
 from minimx.core.graph.memory.memory import MemoryPlan
 from minimx.core.graph.memory.sharing import StorageSharing, numbered
 from minimx.core.graph.passes.prepare import Prepared, prepare
@@ -61,6 +62,12 @@ SENTENCE = (
     "A block keeps the size of its largest result, so in a shrinking chain the "
     "requests move away from blocks that stay large, while in a growing chain the "
     "blocks grow along with the requests and only the difference is paid."
+)
+
+COLOURS_SENTENCE = (
+    "Both results lie in the same block, so the later operation may write only when "
+    "the earlier result has been read; a block for each of them ends the waiting and "
+    "costs the memory of the second block."
 )
 
 HINTS = (
@@ -330,6 +337,59 @@ def _misconception(request: Request) -> str:
     return "the second blank: of those that are too small, the largest"
 
 
+#: (nodes in the order in which they run, by node the nodes it reads) → a path of them.
+Path = Callable[[list[str], dict[str, list[str]]], Sequence[str]]
+
+
+def operators(net: Any) -> tuple[list[str], dict[str, list[str]]]:
+    """The operators of a network in their order, and by operator those it reads."""
+    nodes = [node for node in _prepared(net).graph if node.op is not None]
+    inputs = {
+        node.name: [e.node.name for e in node.inputs if e.node.op is not None]
+        for node in nodes
+    }
+    return [node.name for node in nodes], inputs
+
+
+@check
+def check_path(attempt: Path) -> Feedback:
+    """The faded exercise of colours: `attempt(nodes, inputs)` returns a longest path.
+
+    Compared with the planner's own, in forks of several widths and depths and in the
+    six branches.
+    """
+    wanted = "a function (nodes, inputs) that returns a list of nodes"
+    if not callable(attempt):
+        return Feedback(False, f"{attempt!r} is not a function", wanted)
+    nets = [fork([8] * count, depth) for count, depth in ((2, 2), (3, 4), (4, 3))]
+    for net in (*nets, branches(), chain(SHRINKING)):
+        nodes, inputs = operators(net)
+        graph = _prepared(net).graph
+        longest = longest_path(graph, [node for node in graph if node.op is not None])
+        right = sum(node.op is not None for node in longest)
+        path = attempt(list(nodes), {name: list(each) for name, each in inputs.items()})
+        if not isinstance(path, list) or not all(name in inputs for name in path):
+            idea = "the second blank: a node, such as `nodes[0]`"
+            return Feedback(False, f"{path!r}", wanted, idea)
+        for earlier, later in pairwise(path):
+            if earlier not in inputs[later]:
+                return Feedback(
+                    False,
+                    f"{later} follows {earlier} in the path, and does not read it",
+                    "each node of a path reads the one before it",
+                    "the loop: `following` leads from a node to one that reads it",
+                )
+        if len(path) != right:
+            idea = (
+                "the second blank: the path begins where most operators follow"
+                if len(path) < right
+                else "the first blank: a node is counted once"
+            )
+            found = f"{len(path)} of {len(nodes)} operators"
+            return Feedback(False, found, f"{right} in the longest path", idea)
+    return Feedback(True, "paths as long as those to which the planner gives a colour")
+
+
 # The free exercises
 
 
@@ -375,7 +435,7 @@ def _lost(sizes: Sequence[int], narrow: MemoryPlan, wide: MemoryPlan) -> str:
 
 @check
 def check_settings(attempt: Mapping[str, Any]) -> Feedback:
-    """The second free exercise: the planner's knobs for `UNEQUAL` branches."""
+    """The free exercise of colours: the planner's knobs for `UNEQUAL` branches."""
     if not isinstance(attempt, Mapping):
         return Feedback(False, f"{attempt!r}", "a dictionary of knobs and values")
     others = [name for name in attempt if knobs.resolve(name) not in PLANNERS]

@@ -108,12 +108,14 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
             "holds",
         ),
         "range_0_shares_nothing": ({"kib": 852.0, "apart": 852.0}, "holds"),
+        "memory_opt": ({"kib": {"a chain": (9.0, 9.0)}}, "fails"),
+    },
+    "colours": {
         "workspaces_of_a_device": (
             {"spaces": {1: (1, 9), 2: (2, 18)}, "megabytes_of_mxnet": (108, 62)},
             "holds",
         ),
         "memory_for_parallelism": ({"kib": [1, 2], "took": [9.0, 9.0]}, "depends"),
-        "memory_opt": ({"kib": {"a chain": (9.0, 9.0)}}, "fails"),
     },
     "08": {
         "round_reuses_more": (

@@ -28,6 +28,7 @@ MODULES: Mapping[str, str] = {
     "05": f"{_HERE}.bulking",
     "06": f"{_HERE}.planning",
     "07": f"{_HERE}.sharing",
+    "colours": f"{_HERE}.colouring",
     "08": f"{_HERE}.pooling",
     "09": f"{_HERE}.mirroring",
     "10": f"{_HERE}.fusing",

@@ -16,8 +16,8 @@ from minimx_widgets.course.recalling.question import Question
 
 #: Notebooks in the order in which they are read; the cases beside their subjects.
 ORDER: Final = (
-    *("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "conv"),
-    *("11", "12", "13", "14", "same", "rely", "every", "16"),
+    *("00", "01", "02", "03", "04", "05", "06", "07", "colours", "08", "09", "10"),
+    *("conv", "11", "12", "13", "14", "same", "rely", "every", "16"),
 )
 #: The files with the questions, in the folder `questions`.
 FILES: Final = ("engine", "graphs", "memory", "kernels", "together", "cases")
@@ -32,12 +32,13 @@ PREFERRED: Final[Mapping[str, Sequence[str]]] = {
     "05": ("01/small-operations", "00/alive"),
     "06": ("05/pieces", "04/kept-again"),
     "07": ("06/neighbours", "03/chain"),
+    "colours": ("07/range", "03/chain"),
     "08": ("07/smallest", "06/neighbours"),
     "09": ("06/neighbours", "04/kept-again"),
     "10": ("05/pieces", "06/alive"),
     "conv": ("08/cutoff-again", "10/loop"),
     "11": ("10/loop", "09/again"),
-    "12": ("01/benchmark", "07/two-causes"),
+    "12": ("01/benchmark", "colours/two-causes"),
     "13": ("03/priority", "12/ninety"),
     "14": ("01/benchmark", "05/pieces"),
     "same": ("11/mean", "conv/rounding"),

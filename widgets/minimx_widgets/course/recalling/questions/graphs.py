@@ -272,7 +272,7 @@ QUESTIONS = (
         about=["07/growing"],
     ),
     choice(
-        "07/two-causes",
+        "colours/two-causes",
         "Two operations have no result in common, and still one waits for the other. "
         "How can that be?",
         "Their results lie in the same block of memory.",
@@ -284,10 +284,10 @@ QUESTIONS = (
         },
         why="The timeline shows arrows between them that no result explains. Colours "
         "help, at the price of memory.",
-        about=["07/four-branches"],
+        about=["colours/four-branches"],
     ),
     choice(
-        "07/colours",
+        "colours/operators",
         "Five branches, four colours, and the two dearest branches run one after the "
         "other. How can that be?",
         "A colour is a path with many operators, however small they are.",
@@ -299,6 +299,22 @@ QUESTIONS = (
         },
         why="The last colour takes what is left: here both dear branches, which have "
         "few operators.",
-        about=["07/four-branches"],
+        about=["colours/four-branches"],
+    ),
+    number(
+        "colours/price",
+        "{branches} equal branches need {kib} KiB each, and two colours are allowed. "
+        "How many KiB do the branches need?",
+        lambda branches, kib: 2 * kib,
+        "KiB",
+        by="the planner's rule",
+        numbers={"branches": (5, 4, 6), "kib": (300, 200, 150)},
+        wrong={
+            lambda branches, kib: branches * kib: "That is a colour for each branch. "
+            "All branches without a colour of their own share the last one.",
+            lambda branches, kib: kib: "That is one colour, in which all branches "
+            "share their blocks.",
+        },
+        about=["colours/memory"],
     ),
 )
