@@ -219,9 +219,9 @@ def test_how_much_it_loses_is_said() -> None:
         ([64, 32, 16, 4], "the order: where sizes only fall"),
         ([1, 8, 16, 64], "the order: where sizes only fall or only rise"),
         ([8, 8, 8], "the order: "),
-        ([64, 8, 4, 2, 4], "who comes afterwards: here a small result saved"),
+        ([64, 8, 4, 2, 4], "the results that come later: here a small result saved"),
         ([64, 1, 64, 1, 64], "the two ranges decided alike"),
-        ([6, 48, 4, 32, 16, 3], "who comes afterwards"),
+        ([6, 48, 4, 32, 16, 3], "the results that come later"),
     ],
 )
 def test_sizes_for_which_it_does_not(sizes: list[int], idea: str) -> None:
