@@ -15,7 +15,7 @@ html_theme_options = {
 html_sidebars = {"source/**": ["navbar-logo.html", "search-button-field.html"]}
 html_static_path = ["static"]
 html_css_files = ["book.css"]
-html_js_files = ["live.js", "turn.js"]
+html_js_files = ["live.js", "turn.js", "glossary-terms.js", "glossary.js"]
 html_show_copyright = False
 html_copy_source = False
 # Outputs are those of the notebooks, which `make test` runs.

@@ -25,6 +25,7 @@ from typing import Any
 
 import site_live
 import site_turn
+from site_glossary import Glossary
 
 from minimx_widgets.course.predicting.units import shown
 from minimx_widgets.course.recalling.rounds import exit_ticket, recall
@@ -80,10 +81,13 @@ def gather(stage: Path, python: bool = True) -> None:
     if missing:
         print(f"Pages on which knobs are turned show frames only: {missing}.")
     sources = Sources(stage)
+    glossary = Glossary.read((ROOT / "book" / "glossary.md").read_text("utf-8"))
+    terms = stage / "static" / "glossary-terms.js"
+    terms.write_text(glossary.script(), encoding="utf-8")
     for path in sorted((ROOT / "book").rglob("*.md")):
-        _page(path, stage, sources, names)
+        _page(path, stage, sources, names, glossary)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        _notebook(path, stage, sources)
+        _notebook(path, stage, sources, glossary)
     (stage / "index.md").write_text(_index(), encoding="utf-8")
     sources.write()
 
@@ -125,12 +129,22 @@ class Sources:
             )
 
 
-def _page(path: Path, stage: Path, sources: Sources, views: Collection[str]) -> None:
+def _page(
+    path: Path,
+    stage: Path,
+    sources: Sources,
+    views: Collection[str],
+    glossary: Glossary,
+) -> None:
     target = stage / path.relative_to(ROOT)
     target.parent.mkdir(parents=True, exist_ok=True)
     text = sources.linked(path.read_text(encoding="utf-8"), path)
     if path.name == "views.md":
         text = with_places(text, views)
+    if path.name == "glossary.md":
+        text = glossary.with_places(text)
+    else:
+        text = glossary.linker().linked(text)
     target.write_text(text, encoding="utf-8")
 
 
@@ -145,7 +159,8 @@ def with_places(text: str, views: Collection[str]) -> str:
     return re.sub(picture, placed, text, flags=re.M)
 
 
-def _notebook(path: Path, stage: Path, sources: Sources) -> None:
+def _notebook(path: Path, stage: Path, sources: Sources, glossary: Glossary) -> None:
+    linker = glossary.linker()
     book = json.loads(path.read_text(encoding="utf-8"))
     book["cells"] = [*_shown(book["cells"])]
     for cell in book["cells"]:
@@ -153,6 +168,7 @@ def _notebook(path: Path, stage: Path, sources: Sources) -> None:
             _rewrite(cell, "source", lambda text: sources.linked(text, path))
             # Jupyter's places are headings as written, Sphinx's in small letters.
             _rewrite(cell, "source", lambda text: ANCHOR.sub(_lower, text))
+            _rewrite(cell, "source", linker.linked)
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if "text/markdown" in data:
@@ -240,6 +256,7 @@ def _index() -> str:
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),
             "book/contributing",
+            "book/style",
             "book/changelog",
         ],
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import site_build as build
+from site_glossary import Glossary
 
 
 def notebook(*cells: Mapping[str, object]) -> str:
@@ -59,7 +60,7 @@ def test_links_to_code_lead_to_pages_with_that_code(root: Path) -> None:
 def test_notebooks_lose_what_only_a_kernel_shows(root: Path) -> None:
     stage = root / "stage"
     path = root / "notebooks" / "08-pools.ipynb"
-    build._notebook(path, stage, build.Sources(stage))
+    build._notebook(path, stage, build.Sources(stage), Glossary({}))
     book = json.loads((stage / "notebooks" / path.name).read_text())
     imports, prose, view = book["cells"]
     assert imports["metadata"]["tags"] == ["hide-input"]

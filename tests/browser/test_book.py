@@ -79,6 +79,30 @@ def test_start_chapter_reference_and_search(page: Page, book: Path) -> None:
     assert "Pools and fragmentation" in page.inner_text("#search-results")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_term_shows_its_definition(page: Page, book: Path, theme: str) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.goto(f"file://{book}/notebooks/08-pools-and-fragmentation.html")
+    term = page.locator("a.mx-term", has_text="pool").first
+    tip = page.locator("#mx-tip-term-pool")
+    assert term.get_attribute("aria-describedby") == "mx-tip-term-pool"
+    assert page.locator(":is(h1, h2, h3, h4, pre, code) a.mx-term").count() == 0
+    term.focus()
+    assert tip.is_visible() and tip.inner_text().startswith("Allocates blocks")
+    shoot(page, f"book-term-{theme}")
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    term.hover()
+    tip.hover()  # the pointer may go to the definition, to read or to copy it
+    page.wait_for_timeout(400)
+    assert tip.is_visible()
+    page.mouse.move(5, 5)
+    tip.wait_for(state="hidden")
+    term.press("Enter")
+    page.wait_for_url("**/glossary.html#term-pool")
+    assert page.locator("#term-pool").count() == 1
+
+
 def test_views_answer_to_the_mouse_without_a_kernel(page: Page, book: Path) -> None:
     page.goto(f"file://{book}/book/views.html")
     for name in ("MemoryTimeline", "EngineTimeline"):

@@ -43,7 +43,7 @@ one short string: Shift+C copies it, and `view.state_string = "…"` brings it b
 another view of that kind. All views of a record share what is marked.
 `save_run(record, path)` and `lab.save(path)` write a run to one file with the views
 as they are; `open_run(path)` shows them again, and nothing in a file from elsewhere
-is run. A page that is loaded anew shows its views as they were; after its kernel has
+is run. A page that is loaded again shows its views as they were; after its kernel has
 ended, run the cell again, and the lab offers to bring the last state back.
 """
 #: Exported beside the views: what a training returns, lines of the package, files.
@@ -83,7 +83,7 @@ ENTRIES = {
         "KnobPanel()",
     ),
     "TrainingMonitor": Entry(
-        "Loss, accuracy, speed and turned knobs over the steps of a training.",
+        "Loss, accuracy, speed and turned knobs over the steps of a training run.",
         "Point at a step to read it; other views of the run follow.",
         "TrainingMonitor(record)",
     ),
@@ -115,7 +115,7 @@ ENTRIES = {
         "DeviceView(record)",
     ),
     "Overview": Entry(
-        "Where time and memory of a training went, by phase, layer and operator.",
+        "Where time and memory of a training run went, by phase, layer and operator.",
         "Start here, then open the view that its largest number points at.",
         "Overview(record)",
     ),
@@ -195,7 +195,7 @@ ENTRIES = {
         'BenchCurves("mine.json")',
     ),
     "FailureLab": Entry(
-        "A training that goes wrong, with its symptoms.",
+        "A training run that goes wrong, with its symptoms.",
         "Gather evidence, name the cause, try the repair.",
         "FailureLab()",
     ),

@@ -46,7 +46,7 @@ KNOBS = (
         meaning=(
             "Let `MXNET_CUDNN_AUTOTUNE_DEFAULT` really time what this processor "
             "computes: the convolutions of the CPU and of simulated GPUs. On, layers "
-            "get the fastest algorithm, and results whose last digits hang on which "
+            "get the fastest algorithm, and results whose last digits depend on which "
             "one won. Off, the same algorithm is taken in every run: on the CPU what "
             "the heuristic says, on a simulated GPU what the model of cost says."
         ),

@@ -1,4 +1,4 @@
-"""Knobs of the key-value store: how gradients meet, inside one process."""
+"""Knobs of the kvstore: how gradients meet, inside one process."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ KNOBS = (
             "How many prepared oneDNN primitives are kept; -1 keeps all, 0 none. There "
             "is one for each direction of a layer and each input shape, so set it when "
             "shapes keep changing: what is kept takes memory, what is not is prepared "
-            "anew, which takes about a millisecond. A smaller number drops at once "
+            "again, which takes about a millisecond. A smaller number drops at once "
             "what is too many, the longest unused first; so with fewer places than a "
             "step has primitives none is ever found again. MXNet drops an arbitrary "
             "one. `mx.runtime.onednn_primitives()` counts. Called "

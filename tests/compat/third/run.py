@@ -38,18 +38,19 @@ SOURCE = "gluonnlp==0.10.0"
 TOLERANCE = 2e-3
 INTRODUCTION = """
 GluonCV 0.10.5, GluonNLP 0.10.0 and GluonTS 0.16.2 as they are published, with `import
-mxnet` meaning minimx, beside MXNet 1.9.1. Both have the same parameters and inputs.
-Compared are outputs and, after a step of training, the loss and the norm of the
-gradient of every parameter; of estimators the loss of a batch, its gradients, and the
-shape of a forecast. In brackets stands the largest difference, as a share of the
+mxnet` meaning minimx, beside MXNet 1.9.1. Both have the same parameters and inputs. The
+outputs are compared and, after a step of training, the loss and the norm of the
+gradient of every parameter. For estimators it is the loss of a batch, its gradients,
+and the shape of a forecast. The brackets give the largest difference, as a share of the
 largest number of its array. GluonCV asks NumPy for `np.float` and its like, which NumPy
 2 does not have; the program that runs the cases gives them back. Written by `make
 third`.
 
-The steps are recorded with train_mode=False, so that chance has no part in them. There
-MXNet's own gradient of max pooling is another one than in training (a sum of squares of
-122.6 for 298.9 in a case of 8 x 8; here it is 298.9 in both modes). The rows in bold
-are networks with max pooling: their outputs and losses are equal, their gradients not.
+The steps are recorded with train_mode=False, so that they draw no random numbers. In
+this mode MXNet's own gradient of max pooling differs from that in training (a sum of
+squares of 122.6 for 298.9 in a case of 8 x 8; here it is 298.9 in both modes). The rows
+in bold are networks with max pooling. Their outputs and losses are equal, their
+gradients are not.
 """
 
 

@@ -139,7 +139,7 @@ def test_right_speeds_pass(attempt: Callable[[Feeding], float]) -> None:
 @pytest.mark.parametrize(
     ("attempt", "idea"),
     [
-        (always_overlapped, "one buffer: nobody decodes"),
+        (always_overlapped, "one buffer: no thread decodes"),
         (never_overlapped, "two buffers"),
         (the_quicker, "slowest"),
         (lambda f: right_speed(f.with_(threads=1)), "share the images"),

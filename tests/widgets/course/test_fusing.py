@@ -170,7 +170,7 @@ def s_in_the_input(x: Any, w: Any, b: Any, out: Any) -> None:
         (s_twice, "read once, `v = x[i]`"),
         (s_scratch, "out as scratch paper"),
         (s_arrays, "intermediate results"),
-        (s_in_the_input, "who owns an input"),
+        (s_in_the_input, "the owner of an input"),
     ],
 )
 def test_a_wrong_kernel_is_told_why(kernel: Any, idea: str) -> None:

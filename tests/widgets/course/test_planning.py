@@ -244,7 +244,7 @@ def test_a_product_over_its_own_input_is_refused_harmless_or_not() -> None:
         ({"c"} | GRANTED, "4096 of 4096 elements of l", "b is still read by e"),
         ({"c"}, "4096 of 4096 elements of l", "b is still read by e"),
         ({"g"} | GRANTED, "elements of l are wrong", "f is still read by i"),
-        ({"a"} | GRANTED, "the caller's x is spoiled", "belongs to the caller"),
+        ({"a"} | GRANTED, "the caller's x is overwritten", "belongs to the caller"),
         ({"h"} | GRANTED, "the result is float32[1, 1]", "never offered the place"),
         ({"j"} | GRANTED, "this time the result is right", "a hidden copy"),
         ({"l"} | GRANTED, "this time the result is right", "is handed out"),

@@ -38,7 +38,7 @@ def _nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_change_saves_its_share_times_what_goes_away_of_it() -> None:
     before = recorded(Program())
-    parts = ("standardise", "first", "chain", "last")
+    parts = ("standardize", "first", "chain", "last")
     shares = {part: share_of(before, part) for part in parts}
     assert sum(shares.values()) == pytest.approx(1, abs=0.01)
     left = {
@@ -47,14 +47,14 @@ def test_a_change_saves_its_share_times_what_goes_away_of_it() -> None:
     }
     assert min(left, key=lambda change: left[change]) == "chain"
     assert max(shares, key=lambda part: shares[part]) == "first"
-    assert left["data"] == pytest.approx(1 - shares["standardise"], abs=0.01)
+    assert left["data"] == pytest.approx(1 - shares["standardize"], abs=0.01)
     assert left["product"] == pytest.approx(1 - shares["first"] / 2, abs=0.01)
 
 
 def test_the_changes_are_the_same_program() -> None:
     with mx.autograd.predict_mode():
         plain, chain = Program(), Program("chain")
-        x = plain.first(plain.standardised())
+        x = plain.first(plain.standardized())
         assert abs(plain.chain(x) - chain.chain(x)).max().asscalar() < 1e-6
 
 
@@ -107,7 +107,7 @@ def test_the_right_export_passes() -> None:
     ("attempt", "said"),
     [
         (export(arrows=False), "no arrow"),
-        (export(keep=True), "more on loan"),
+        (export(keep=True), "more is allocated"),
         (export(memory=False), "no memory level"),
         (export(dump=False), "no file"),
         (lambda work, path: None, "no file"),

@@ -95,7 +95,7 @@ WRONG: list[tuple[Callable[..., Any], str]] = [
     (lambda s, g, o: ..., "is still there"),
     (lambda s, g, o: s / 2 if o else s, "two numbers"),
     (lambda s, g, o: (s, 0) if o else (s, g + 1), "an overflow halves"),
-    (not_in_a_row, "begin anew"),
+    (not_in_a_row, "count of good steps begins again"),
     (without_a_cap, "2\\*\\*24"),
     (one_late, "2,000th good step"),
     (counts_on, "2,000th good step|in a row"),

@@ -18,6 +18,7 @@ from minimx_widgets.course.sharing import (
     branches,
     chain,
     check_choose,
+    check_path,
     check_settings,
     check_sizes,
     fork,
@@ -198,6 +199,58 @@ def test_a_rule_that_is_none() -> None:
 # The free exercises
 
 
+# Colours
+
+
+def longest(better: Any, first: Any) -> Any:
+    """The exercise, with two blanks filled in."""
+
+    def attempt(nodes: list[str], inputs: dict[str, list[str]]) -> list[str]:
+        most = dict.fromkeys(nodes, 0)
+        following: dict[str, str] = {}
+        for node in reversed(nodes):
+            most[node] += 1
+            for source in inputs[node]:
+                if better(most[node], most[source]):
+                    most[source], following[source] = most[node], node
+        path = [first(nodes, most)]
+        while path[-1] in following:
+            path.append(following[path[-1]])
+        return path
+
+    return attempt
+
+
+def most_operators(nodes: list[str], most: dict[str, int]) -> str:
+    return max(nodes, key=most.__getitem__)
+
+
+def test_a_longest_path_is_right_whichever_it_is() -> None:
+    assert check_path(longest(lambda a, b: a > b, most_operators)).passed
+    assert check_path(longest(lambda a, b: a >= b, most_operators)).passed
+
+
+@pytest.mark.parametrize(
+    ("better", "first", "idea"),
+    [
+        (lambda a, b: a < b, most_operators, "blank"),
+        (lambda a, b: a > b, lambda nodes, _: nodes[-1], "the second blank"),
+        (lambda a, b: a > b, lambda nodes, _: ..., "the second blank"),
+        (lambda a, b: a > b, lambda nodes, most: min(nodes, key=most.get), "second"),
+    ],
+    ids=["shorter", "last", "open", "fewest"],
+)
+def test_other_paths_are_not(better: Any, first: Any, idea: str) -> None:
+    feedback = check_path(longest(better, first))
+    assert not feedback.passed and idea in feedback.idea
+
+
+def test_what_is_no_path() -> None:
+    assert not check_path(lambda nodes, inputs: nodes).passed
+    assert "does not read it" in check_path(lambda nodes, inputs: nodes).seen
+    assert check_path(7).seen == "7 is not a function"
+
+
 @pytest.mark.parametrize(
     "sizes", [[16, 1, 1, 16], (64, 1, 4, 64), [64, 2, 1, 4, 64], [1, 16, 2, 2, 16]]
 )
@@ -219,9 +272,9 @@ def test_how_much_it_loses_is_said() -> None:
         ([64, 32, 16, 4], "the order: where sizes only fall"),
         ([1, 8, 16, 64], "the order: where sizes only fall or only rise"),
         ([8, 8, 8], "the order: "),
-        ([64, 8, 4, 2, 4], "who comes afterwards: here a small result saved"),
+        ([64, 8, 4, 2, 4], "the results that come later: here a small result saved"),
         ([64, 1, 64, 1, 64], "the two ranges decided alike"),
-        ([6, 48, 4, 32, 16, 3], "who comes afterwards"),
+        ([6, 48, 4, 32, 16, 3], "the results that come later"),
     ],
 )
 def test_sizes_for_which_it_does_not(sizes: list[int], idea: str) -> None:

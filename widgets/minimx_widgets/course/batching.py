@@ -53,7 +53,7 @@ HINTS = (
     "The line has a beginning t0 and a slope t1. The peak is 1 / t1, and the speed at "
     "b is b / (t0 + b t1). Set it equal to 90 % of the peak, and solve for b. No batch "
     "that was measured needs to reach it.",
-    "A worked solution of a neighbouring problem: the batch that reaches <i>half</i> "
+    "A worked solution of a similar problem: the batch that reaches <i>half</i> "
     "of the peak. "
     + code(
         """
@@ -227,7 +227,7 @@ def _wrong_speed(feeding: Feeding, answer: float, ran: Fed) -> Feedback:
     quicker = min(decode, feeding.batch_ms)
     thread = feeding.batch * feeding.decode_ms
     wrong = {
-        slower: "one buffer: nobody decodes into it while the network reads it, so "
+        slower: "one buffer: no thread decodes into it while the network reads it, so "
         "both times add up",
         both: "two buffers: one is filled while the other is worked on, so the times "
         "do not add up",

@@ -31,14 +31,13 @@ SENTENCE = (
 )
 
 HINTS = (
-    "An <code>if</code> wants to know now, and there are no numbers yet. What would a "
-    "quiet batch have to be divided by, so that it can take the same steps as a loud "
-    "one?",
+    "An <code>if</code> needs an answer now, and there are no numbers yet. By what "
+    "must a quiet batch be divided, so that it can take the same steps as a loud one?",
     "Dividing by 1 changes nothing. You need a divisor that is 1 for a quiet batch and "
     "the loudest value for a loud one: the larger of two numbers. There is an operator "
     "for it.",
-    "A worked solution of a neighbouring problem: turn a batch over if its sum is "
-    "negative. "
+    "A worked solution of a similar problem: change the sign of a batch if its "
+    "sum is negative. "
     + code(
         """
         class Upright(gluon.HybridBlock):

@@ -42,7 +42,7 @@ OWN = ("direct", "im2col", "mec", "winograd2", "winograd4", "fft")
 SENTENCE = (
     "Winograd's transform computes sums of inputs once and uses them for several "
     "outputs, which saves multiplications; but its larger tiles multiply by larger "
-    "numbers and subtract afterwards, and what cancels takes digits along."
+    "numbers and subtract afterwards, which loses digits."
 )
 HINTS = (
     "Begin with what must not happen. Which of the six algorithms has an error bound "
@@ -51,8 +51,8 @@ HINTS = (
     "Mode 1 is careful: on a simulated GPU it never takes F(4×4, 3×3). Mode 2 does, "
     "but forgets the limit of workspace, so that you must look after it yourself.",
     "Ask for determinism. Then print the bill direction by direction, with "
-    "<code>convolving.bill(settings, workspace)</code>: who is above 8 MiB? Disable "
-    "its number, too.",
+    "<code>convolving.bill(settings, workspace)</code>: which algorithm needs more "
+    "than 8 MiB? Disable its number, too.",
 )
 
 
@@ -233,8 +233,8 @@ def check_settings(settings: Mapping[str, Any], workspace: int = 1024) -> Feedba
         if not one.deterministic:
             return Feedback(
                 False,
-                f"{one.name} computes a gradient of the weight: its last bits hang on "
-                "the number of threads",
+                f"{one.name} computes a gradient of the weight: its last bits depend "
+                f"on the number of threads",
                 "the same bits with any number of threads",
                 "the knob that allows deterministic algorithms only",
             )

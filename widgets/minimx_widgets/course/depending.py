@@ -45,11 +45,12 @@ SENTENCE = (
 )
 
 HINTS = (
-    "Read each function once for what stands to the right of the equals sign, and once "
-    "for what stands to the left. <code>x += 1</code> stands on both sides.",
-    "A variable that is read although the function never looks at it costs time: "
-    "somebody waits for nothing. Which of your sets names more than the line does?",
-    "The neighbouring problem, worked:"
+    "Read each function twice: first what is to the right of the equals sign, then "
+    "what is to the left. In <code>x += 1</code>, <code>x</code> is on both sides.",
+    "A variable that is declared although the function never uses it costs time: an "
+    "operation waits without a reason. Which of your sets names more than the line "
+    "does?",
+    "The similar problem, worked:"
     + code(
         """
         def blend():
@@ -170,9 +171,9 @@ def _differs(history: Sequence[str], seen: Any, right: Any) -> Feedback:
     writes = last.endswith("True)")
     if last.startswith("append"):
         idea = (
-            "a write is granted alone: nobody may read or write meanwhile"
+            "a write is granted alone: no other operation may read or write"
             if writes
-            else "a read shares with reads, but not once a write stands in the queue: "
+            else "a read shares with reads, but not once a write is in the queue: "
             "it would overtake, and a stream of reads would starve the write"
         )
     else:
@@ -407,7 +408,7 @@ def check_level(attempt: SchedulerStepper) -> Feedback:
         return Feedback(False, said, best, "move something, then let the engine go on")
     return Feedback(
         False, f"{min(ended)} µs, and the engine needs {engine} µs", best,
-        "the operation with the longest way behind it, and a worker that waits for it",
+        "the operation with the longest path after it, and a worker that waits for it",
     )  # fmt: skip
 
 
@@ -431,5 +432,5 @@ def runs_unasked() -> bool:
     """Whether an operation runs although its result is never waited for."""
     ran = threading.Event()
     engine.wait_all()
-    engine.push(ran.set, cpu(), [], [Var()], "nobody asks")
+    engine.push(ran.set, cpu(), [], [Var()], "not asked for")
     return ran.wait(10)

@@ -48,7 +48,7 @@ HINTS = (
     "<code>.ravel()</code> makes them flat and copies nothing. The gradient of "
     "<code>r</code> is <code>dout</code> itself; for that of <code>x</code>, "
     "differentiate <code>x * s(beta * x)</code> by the product rule.",
-    "A worked solution of a neighbouring problem: x · tanh(scale · x). "
+    "A worked solution of a similar problem: x · tanh(scale · x). "
     + code(
         """
         @njit(nogil=True)
@@ -364,7 +364,7 @@ def _wasted(found: Accesses) -> Feedback | None:
                 False,
                 f"{memory.name} was written to",
                 "inputs stay as they are",
-                "who owns an input: it may be needed by somebody else, too",
+                "the owner of an input: another operator may need it, too",
             )
         if memory.reads.max() > 1:
             return Feedback(

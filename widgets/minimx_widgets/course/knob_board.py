@@ -37,7 +37,7 @@ NEVER = -1  # MXNet reads another spelling
 
 SENTENCE = (
     "MXNet copies a variable into the part that it configures, and that part is built "
-    "once; a knob of minimx keeps the one true value and tells its part when it moves."
+    "once; a knob of minimx keeps the one true value and notifies its part of a change."
 )
 
 

@@ -45,7 +45,7 @@ HINTS = (
     "layer among the last ones and begin again behind it. You need not know the "
     "threshold: <code>mirroring.planned(sizes, kept).kib</code> says what a choice "
     "needs, so try some twenty and take the best.",
-    "A worked solution of a neighbouring problem: stops on a journey of given legs, so "
+    "A worked solution of a similar problem: stops on a journey of given legs, so "
     "that no day is longer than it must be. "
     + code(
         """

@@ -29,26 +29,26 @@ from minimx_widgets.training.subject import Subject
 from minimx_widgets.units import human_bytes
 
 SENTENCE = (
-    "The result may take the place of an input only if nobody reads that input later, "
-    "because whoever came afterwards would read the new numbers under the old name."
+    "The result may take the place of an input only if no operator reads that input "
+    "later, because a later reader would get the new numbers under the old name."
 )
 
 HINTS = (
-    "Go through the lines with a finger, and for each one ask: who reads its first "
-    "input <i>further down</i>? If anybody does, the line may not write over it.",
+    "Go through the lines, and for each one ask: which line <i>further down</i> reads "
+    "its first input? If there is one, this line may not write over it.",
     "Four more questions. Does the input belong to the caller? Is the result handed "
     "out? Is there room for it? And does the operator read an element only before it "
     "writes the one at the same place, as <code>relu</code> does and <code>dot</code> "
     "cannot?",
     "Memory has readers, not names. A reshape gives the same memory a second name, so "
-    "both names have to be done with before anybody writes over it. "
-    "A worked solution of a neighbouring problem: "
+    "the last reader of both names must be done before an operator writes over it. "
+    "A worked solution of a similar problem: "
     + code(
         """
         p = exp(x)       # no:  x belongs to the caller
         q = relu(p)      # no:  s still reads p
         r = reshape(q)   # yes: nothing to compute
-        s = p + 1        # yes: nobody reads p any more
+        s = p + 1        # yes: no line reads p again
         t = r * s        # no:  it is handed out
         marks = {"r", "s"}
         """
@@ -165,7 +165,9 @@ def _cases() -> Iterator[Case]:
     last = "release: not at the first reading, but at the last"
     data = symbol.var("data")
     x = _layers(data, [64, 64, 32, 32, 16, 16, 8, 4, 1, 1])
-    yield Case("the chain", _apart(x), "release: as soon as nobody reads it", order)
+    yield Case(
+        "the chain", _apart(x), "release: as soon as there is no reader left", order
+    )
     first = _layers(data, [8])
     skip = symbol.concat(_layers(first, [8, 16, 2]), first, dim=1)
     text = "a result that is read now and again much later"
@@ -390,7 +392,7 @@ def _harm(plan: MemoryPlan, line: Line, granted: set[str]) -> Feedback | None:
         text = f"{what}: {found.result} of {SIDE * SIDE} elements of l are wrong"
     elif found.x or found.w:
         whose = "x" if found.x else "w"
-        text = f"{what}: l is right, but the caller's {whose} is spoiled for good"
+        text = f"{what}: l is right, but the caller's {whose} is overwritten"
     else:
         return None
     return Feedback(False, text, wanted, _why_not(plan, line))

@@ -31,9 +31,9 @@ WIDTH = 16_384
 BUFFERS = 8
 
 SENTENCE = (
-    "The pool hands an idle block only to a request of the same rounded size, so when "
-    "the sizes keep changing its idle blocks fit nobody, and it asks the driver for "
-    "more although most of what it holds is unused."
+    "The pool gives an idle block only to a request of the same rounded size. So when "
+    "the sizes keep changing its idle blocks fit no request, and it asks the driver "
+    "for more, although most of the memory that it holds is unused."
 )
 
 HINTS = (
@@ -44,7 +44,7 @@ HINTS = (
     "classes, and up to half of a block is waste. Above it sizes go up in steps of "
     "2**cutoff: little waste, and a class for every step. So the cutoff should lie "
     "above the sizes that vary, and below the large one that does not.",
-    "A worked solution of a neighbouring problem, in which sizes vary from 1 to 8 MiB "
+    "A worked solution of a similar problem, in which sizes vary from 1 to 8 MiB "
     "and one buffer always has 33 MiB: "
     + code(
         """

@@ -40,7 +40,7 @@ HINTS = (
     "<code>profiler.set_config</code>.",
     "Blocks that live when the profile ends are bytes that the counters still show. "
     "What keeps them alive? When do operations end, and when do arrays go?",
-    "A worked solution of a neighbouring problem: a trace of one sum, without arrows. "
+    "A worked solution of a similar problem: a trace of one sum, without arrows. "
     + code(
         """
         def trace_of_a_sum(path):
@@ -67,9 +67,9 @@ class Chain(gluon.HybridBlock):
 
 
 class Program:
-    """A step: readings are standardised, then product, chain, product.
+    """A step: readings are standardized, then product, chain, product.
 
-    mended: of `MENDS`, what is done better. data: standardised once, before the loop;
+    mended: of `MENDS`, what is done better. data: standardized once, before the loop;
     chain: hybridized, so that it becomes one loop; product: half as many features.
     """
 
@@ -85,12 +85,12 @@ class Program:
         if "chain" in mended:
             self.chain.hybridize()
         self.readings = nd.random.uniform(shape=(BATCH, FEATURES, READINGS))
-        self.ready = self.standardised() if "data" in mended else None
+        self.ready = self.standardized() if "data" in mended else None
         nd.waitall()
 
-    def standardised(self) -> Any:
+    def standardized(self) -> Any:
         """Per feature the mean of its readings, with mean 0 and deviation 1."""
-        with attributed(layer="standardise", phase="data", category="data"):
+        with attributed(layer="standardize", phase="data", category="data"):
             mean = nd.mean(self.readings, axis=0, keepdims=True)
             centred = nd.broadcast_sub(self.readings, mean)
             square = nd.mean(centred * centred, axis=0, keepdims=True)
@@ -99,7 +99,7 @@ class Program:
 
     def step(self) -> None:
         """One pass forward, to its end."""
-        x = self.standardised() if self.ready is None else self.ready
+        x = self.standardized() if self.ready is None else self.ready
         if self.features < FEATURES:
             x = nd.slice_axis(x, axis=1, begin=0, end=self.features)
         self.last(self.chain(self.first(x))).wait_to_read()
@@ -292,14 +292,17 @@ def _judged(events: Sequence[Mapping[str, Any]], wanted: int) -> Feedback:
         )
     if not found["memory levels"]:
         return Feedback(
-            False, "no memory level", "how many bytes are lent, over time", "mode 8"
+            False,
+            "no memory level",
+            "how many bytes are allocated, over time",
+            "mode 8",
         )
     leaked = leaks(events)
     if leaked:
         text = ", ".join(f"{name}: {n:,.0f} B" for name, n in leaked.items())
         return Feedback(
             False,
-            f"at the end there is more on loan than at the start ({text})",
+            f"at the end more is allocated than at the start ({text})",
             "counters that end where they began",
             "what keeps the result of work() alive, and until when",
         )

@@ -161,7 +161,7 @@ def _first_answers(policy: Policy) -> Feedback | None:
                 False,
                 f"after ({scale:g}, {good}, overflow={overflow}) it returned {found}",
                 f"{wanted}",
-                "an overflow halves, and the good steps begin anew"
+                "an overflow halves, and the count of good steps begins again"
                 if overflow
                 else "a good step is counted, and changes nothing yet",
             )
@@ -173,7 +173,7 @@ def _idea(stream: str) -> str:
         return "*in a row*: an overflow sets the count of good steps back to 0"
     if "long time" in stream:
         return "the largest scale is 2**24"
-    return "the 2,000th good step in a row doubles, and the count begins anew"
+    return "the 2,000th good step in a row doubles, and the count begins again"
 
 
 # -- clipping --------------------------------------------------------------------------
@@ -253,9 +253,9 @@ def _what_went_wrong(taken: Any, scale: float) -> str:
     if math.isclose(length, 5.0, rel_tol=0.01):
         return "nothing was clipped: the gradients are [3, 4], of length 5"
     if math.isclose(length, 5.0 / scale, rel_tol=0.01):
-        return "they were divided by the scale twice: who else divides?"
+        return "they were divided by the scale twice: which other call divides?"
     if math.isclose(length, LIMIT * scale, rel_tol=0.01):
-        return "the step did not divide: whose scale does the trainer believe in?"
+        return "the step did not divide: which scale does the trainer use?"
     return "first divide by the scale, then clip, then step"
 
 

@@ -71,13 +71,13 @@ COLOURS_SENTENCE = (
 )
 
 HINTS = (
-    "Look for somebody who will be sorry. A wide range lets a small result take a "
-    "large block. When does that hurt?",
-    "It hurts the next <i>large</i> result: its block is taken, and what else is free "
-    "is small. In a chain a block is free again two layers later, so the small result "
-    "must ask just before the large one does.",
-    "A worked solution of a neighbouring problem: sizes for which range 4 needs more "
-    "than range 1. "
+    "A wide range lets a small result take a large block. Which result needs this "
+    "block next?",
+    "The next <i>large</i> result: the block is taken, and the other free blocks are "
+    "small. In a chain a block is free again two layers later, so the small result "
+    "must come just before the large one.",
+    "A worked solution of a similar problem: sizes for which range 4 needs more than "
+    "range 1. "
     + code(
         """
         sizes = [8, 3, 2, 8]
@@ -90,17 +90,17 @@ HINTS = (
 )
 
 SETTINGS_HINTS = (
-    "Two wishes, two knobs. Which knob decides who waits for whom, and which one only "
-    "how well the blocks fit?",
+    "Two targets, two knobs. Which knob decides which branches wait for others, and "
+    "which one only how well the blocks fit?",
     "Compare the branches: the widest takes nearly all the time. How many colours does "
-    "it take until nobody waits for it?",
-    "A worked solution of a neighbouring problem, for two equal branches: "
+    "it take until no other branch waits for it?",
+    "A worked solution of a similar problem, for two equal branches: "
     + code(
         """
-        twins = sharing.fork([64, 64])
+        equal = sharing.fork([64, 64])
         for colours in (1, 2):
             with mx.knobs(NNVM_EXEC_NUM_TEMP=colours):
-                print(colours, sharing.ran(twins, workers=2))
+                print(colours, sharing.ran(equal, workers=2))
         # Two colours halve the time and double the memory: a third has nothing to do.
         """
     ),
@@ -416,13 +416,13 @@ def _lost(sizes: Sequence[int], narrow: MemoryPlan, wide: MemoryPlan) -> str:
     steps = [pair[1] - pair[0] for pair in pairwise(sizes)]
     if all(step <= 0 for step in steps) or all(step >= 0 for step in steps):
         return (
-            "the order: where sizes only fall or only rise, nobody comes back for the "
+            "the order: where sizes only fall or only rise, no later result needs the "
             "large block that a small result has taken"
         )
     if wide.total < narrow.total:
         return (
-            "who comes afterwards: here a small result saved a new block, and nobody "
-            "missed the large one that it took"
+            "the results that come later: here a small result saved a new block, and "
+            "no later one needed the large block that it took"
         )
     decisions = [[step[3:] for step in plan.steps] for plan in (narrow, wide)]
     if decisions[0] == decisions[1]:  # block, bytes wanted, before and after
@@ -430,7 +430,7 @@ def _lost(sizes: Sequence[int], narrow: MemoryPlan, wide: MemoryPlan) -> str:
             "the two ranges decided alike: no request met a free block between 2 and "
             "16 times as large"
         )
-    return "who comes afterwards: what one result lost, another one gained"
+    return "the results that come later: what one result lost, another one gained"
 
 
 @check
@@ -459,14 +459,14 @@ def _advice(seen: Ran, plan: MemoryPlan) -> str:
     shades = 1 if plan.colours is None else len({*plan.colours.values()})
     if seen.microseconds > MICROSECONDS:
         if shades > 1:
-            return "the time: the widest branch still waits for somebody"
+            return "the time: the widest branch still waits for another one"
         return (
-            "the colours: with one, results of all branches share blocks, and whoever "
-            "shares a block waits"
+            "the colours: with one, results of all branches share blocks, and branches "
+            "that share a block wait for each other"
         )
     if shades > 2:
         return (
-            "the number of colours: once the widest branch waits for nobody, another "
-            "colour costs memory and wins no time"
+            "the number of colours: once the widest branch waits for no other, one "
+            "more colour costs memory and saves no time"
         )
     return "the match range: with the branches kept apart, do the blocks still fit?"

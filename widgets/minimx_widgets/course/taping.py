@@ -45,7 +45,7 @@ HINTS = (
     "caller's. Write the sum down for k = 1, 2, 3, 4, 6, 12. And mind the first part: "
     "a function is only recorded if one of its inputs leads to a variable. "
     "<code>x.attach_grad()</code> makes one of x.",
-    "A worked solution of a neighbouring problem: 6 layers in parts of 2. "
+    "A worked solution of a similar problem: 6 layers in parts of 2. "
     + code(
         """
         def frugal(layers, x):

@@ -32,7 +32,7 @@ HINTS = (
     "when it stops, everything that it is about must be done. Which calls wait?",
     "<code>mx.nd.waitall()</code> waits for all that was asked for so far. Making the "
     "inputs is work that was asked for, too.",
-    "A worked solution of a neighbouring problem: the time of one sum. "
+    "A worked solution of a similar problem: the time of one sum. "
     + code(
         """
         def seconds_of_a_sum(size):

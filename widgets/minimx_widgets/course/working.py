@@ -68,7 +68,7 @@ PUZZLE_TARGET = 24
 
 SENTENCE = (
     "Two workers halve only what can be shared out: a chain of tasks that need one "
-    "another takes as long as its lengths together, however many workers wait beside."
+    "another takes as long as its lengths together, with any number of workers."
 )
 
 HINTS = (
@@ -77,7 +77,7 @@ HINTS = (
     "wait for a worker.",
     "A task is urgent if much must still happen <i>after</i> it, along the longest "
     "way. Its own length does not matter, and how many need it matters little.",
-    "A worked solution of a neighbouring problem: how far each stop of a bus line is "
+    "A worked solution of a similar problem: how far each stop of a bus line is "
     "from the end."
     + code(
         """
@@ -225,7 +225,7 @@ _WRONG_BOUNDS: tuple[tuple[Callable[[Tasks, int], float], str], ...] = (
     ),
     (
         lambda tasks, workers: critical_path(tasks),
-        "the first part: all the work has to be done by somebody",
+        "the first part: the workers have to do all the work",
     ),
     (
         lambda tasks, workers: min(work(tasks) / workers, critical_path(tasks)),

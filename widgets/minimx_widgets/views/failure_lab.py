@@ -1,4 +1,4 @@
-"""`FailureLab`: a training that goes wrong, sealed; find out why, and cure it.
+"""`FailureLab`: a training run that goes wrong, sealed; find out why, and cure it.
 
     lab = FailureLab()          # or FailureLab(7), FailureLab(7, fault="empty")
     lab.probe("map")            # evidence; each piece counts

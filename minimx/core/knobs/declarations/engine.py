@@ -88,7 +88,7 @@ KNOBS = (
         meaning=(
             "How many threads serve urgent CPU operations. These have a queue of their "
             "own, highest priority first, so that summing gradients does not wait "
-            "behind ordinary work. What a key-value store sums and copies is urgent; "
+            "behind ordinary work. What a kvstore sums and copies is urgent; "
             "Trainer and Module give a parameter the priority of its number, negative, "
             "so that the layers needed first come first. Only ThreadedEnginePerDevice "
             "has such a queue."

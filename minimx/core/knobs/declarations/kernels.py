@@ -178,7 +178,7 @@ KNOBS = (
         status="live",
         meaning=(
             "Which backend may replace patterns of a graph by its own operators. NONE "
-            "replaces nothing; MINIMX folds batch normalisations, and the activations "
+            "replaces nothing; MINIMX folds batch normalizations, and the activations "
             "that follow, into convolutions; this is for prediction, and rounds "
             "otherwise. oneDNN is not built in. MXNet 1.3 to 1.9; in 2.0 "
             "`optimize_for` took its place."
@@ -287,8 +287,8 @@ KNOBS = (
         meaning=(
             "Add in a wider type than the inputs have. Without it a float16 softmax "
             "over 70,000 equal values sums to 34 instead of 1. It concerns softmax, "
-            "norms and layer normalisation; a narrower sum is faster on some devices. "
-            "On a CPU the sums of float32 in softmax and layer normalisation are in "
+            "norms and layer normalization; a narrower sum is faster on some devices. "
+            "On a CPU the sums of float32 in softmax and layer normalization are in "
             "float64 either way, those of norms if it is on. "
             "1.9.1 has it off, 2.0 on."
         ),

@@ -33,11 +33,11 @@ KNOBS = (
         default_words="~/.mxnet",
         status="live",
         meaning=(
-            "The folder in which datasets and trained models are looked up and kept. "
+            "The folder in which data sets and trained models are looked up and kept. "
             "Data files that you have already, such as MNIST or CIFAR, are found in "
             "its folder `datasets`. On Windows the default is mxnet in %APPDATA%."
         ),
-        observable="The path in which a dataset looks for its files.",
+        observable="The path in which a data set looks for its files.",
     ),
     declare(
         name="MXNET_GLUON_REPO",
@@ -49,11 +49,11 @@ KNOBS = (
         default="https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/",
         status="live",
         meaning=(
-            "The address from which datasets and trained models are fetched. It may be "
-            "an http or https address, a file address, or the path of a folder, which "
-            "becomes one. A missing slash at the end is added."
+            "The address from which data sets and trained models are fetched. It may "
+            "be an http or https address, a file address, or the path of a folder, "
+            "which becomes one. A missing slash at the end is added."
         ),
-        observable="The address that a missing dataset file is asked from.",
+        observable="The address from which a missing file is fetched.",
     ),
     declare(
         name="DMLC_LOG_STACK_TRACE_DEPTH",

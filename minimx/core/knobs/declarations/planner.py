@@ -185,7 +185,7 @@ KNOBS = (
             "Which policy MXNET_BACKWARD_DO_MIRROR switches on. `remap` is MXNet's "
             "rule: all but convolutions, FullyConnected, Concat and SoftmaxOutput is "
             "computed again, and all gradients read that. `1.x` is the rule as it was "
-            "up to 1.9, where the expensive operators kept their inputs all the same. "
+            "up to 1.9, where the expensive operators kept their inputs anyway. "
             "`echo` computes only what takes more than what it is computed from. "
             "`segments` keeps checkpoints between cheap operators, placed for the "
             "lowest peak; `best` does so between all operators, for less memory and "

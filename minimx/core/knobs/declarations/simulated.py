@@ -117,8 +117,8 @@ KNOBS = (
         default=0.0,
         unit="µs",
         meaning=(
-            "How long a simulated GPU's driver takes to lend a block of memory or to "
-            "take it back. A pool saves these calls. On a real GPU they take 10 to "
+            "How long a simulated GPU's driver takes to allocate a block of memory or "
+            "to take it back. A pool saves these calls. On a real GPU they take 10 to "
             "1000 µs, and the presets named after cards say 100; the generic card says "
             "0, so that a makespan does not depend on what the pool holds already."
         ),

@@ -19,6 +19,7 @@ from minimx_widgets.course.cases import relying_claims as relying
 from minimx_widgets.course.cases import trying_claims as trying
 from minimx_widgets.course.cases.relying import load_all, save_all
 from minimx_widgets.course.claims import (
+    colouring,
     convolving,
     depending,
     fusing,
@@ -134,7 +135,7 @@ def test_the_page_has_the_verdicts_of_slow_experiments(key: tuple[str, str]) -> 
             {"MXNET_EXEC_ENABLE_INPLACE": False},
             "holds",
         ),
-        (sharing.memory_for_parallelism, {"workers": 1}, "depends"),
+        (colouring.memory_for_parallelism, {"workers": 1}, "depends"),
         (planning.largest_that_fits, {"mebibytes": 0}, "holds"),
         (fusing.only_on_gpus, {"MXNET_USE_FUSION": False}, "holds"),
         (fusing.from_the_threshold_on, {"size": 300_000}, "fails"),

@@ -198,7 +198,7 @@ def sharing_its_memory(board: Any, **changes: Any) -> Turning:
 @pytest.mark.parametrize(
     ("attempt", "seen", "idea"),
     [
-        (accepting_anything, "`volum` is no setting", "nobody was told"),
+        (accepting_anything, "`volum` is no setting", "no error said so"),
         (refusing_halfway, "had been written to by then", "check all names first"),
         (refusing_in_other_words, "refused with KeyError", "short lesson"),
         (writing_the_whole_board, "with 12 writes", "whole board"),

@@ -52,7 +52,7 @@ def test_first_answers_of_all_learners_count(exports: Path) -> None:
 
 def test_the_page_names_weak_questions_and_no_learner(exports: Path) -> None:
     page = classroom.page(exports)
-    assert "wrong about: 03/two" in page and "sure all the same: 03/two" in page
+    assert "wrong about: 03/two" in page and "sure of it: 03/two" in page
     assert "&lt;and&gt;" in page and "<and>" not in page
     assert "12 predictions" not in page and "6 predictions, 90 % sure, 17 %" in page
     assert "learner0" not in page and "mine" not in page

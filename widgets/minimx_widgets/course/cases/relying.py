@@ -248,8 +248,9 @@ def accuracy(batch: int, epochs: int = 3, seed: int = 0) -> tuple[int, float]:
 
 
 SENTENCE: Final = (
-    "The weights are only a part of the state of a training: the optimizer remembers "
-    "momentum and counts of steps, and without them the next update is another."
+    "The weights are only a part of the state of a training run: the optimizer "
+    "remembers momentum and counts of steps, and without them the next update is "
+    "different."
 )
 HINTS: Final = (
     "The weights came back: the first loss is right. What else does a step read?",

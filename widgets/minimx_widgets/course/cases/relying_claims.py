@@ -98,11 +98,11 @@ def restarts(save: Save = save_weights, load: Save = load_weights) -> Numbers:
     restarts,
 )
 def checkpoints_recover(same: int) -> Decision:
-    """A training should go on from a checkpoint as if nothing had happened."""
+    """A training run should go on from a checkpoint as if nothing had happened."""
     return (
         if_true(same == STEPS, badly="depends on what is saved"),
         f"from a checkpoint of weights alone, {same} of {STEPS} losses are those of a "
-        "training with momentum that never stopped; with `trainer.save_states` all are",
+        "run with momentum that never stopped; with `trainer.save_states` all are",
     )
 
 

@@ -29,15 +29,15 @@ WIDE = 60  # characters of a claim in the table
 HEAD = """# Claims
 
 What MXNet's documents say, and what became of it. Each claim has an experiment, which
-`minimx claims --run` makes, and a function that decides by its numbers: no verdict is
+`minimx claims --run` makes, and a function that decides from its numbers: no verdict is
 typed. `minimx claims --markdown` writes this page, and a test holds it to what the
 functions say.
 
-In brackets stand the document, the line, and how the numbers came about. *Measured* was
-timed or counted while something ran, *virtual* is read off the virtual clock, which is
-the same on every machine, *planned* was computed without running anything, *modelled*
-comes from costs of machines that are not here. What is measured was measured on
-{machine}.
+The brackets name the document, the line, and how the numbers were obtained. *Measured*
+was timed or counted while something ran. *Virtual* is read from the virtual clock,
+which is the same on every machine. *Planned* was computed without running anything.
+*Modelled* comes from costs of machines that are not here. What is measured was measured
+on {machine}.
 """
 
 

@@ -196,7 +196,7 @@ def reserve_frees_earlier(capacity: int, without: int, with_it: int) -> Decision
     return (
         if_true(with_it > without),
         f"in {capacity} MiB, {without} flushes with 0 % and {with_it} with 5 %. What "
-        "is not there after the flush is taken from the reserve all the same",
+        "is not there after the flush is taken from the reserve anyway",
     )
 
 

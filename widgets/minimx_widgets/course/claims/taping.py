@@ -128,8 +128,8 @@ def memory_reuse(
         f"between forward and backward, {calls[0]:,} bytes as calls and {graph[0]:,} "
         "as one graph, whose memory is one piece for both halves. At the peak of a "
         f"step {calls[1]:,} and {graph[1]:,}: the graph writes gradients where they "
-        f"are to stay. With static_alloc only {static[1]:,} are lent anew, because the "
-        "rest is never given back",
+        f"are to stay. With static_alloc only {static[1]:,} are allocated again, "
+        f"because the rest is never given back",
     )
 
 

@@ -41,7 +41,7 @@ HINTS: Final = (
     "The sizes do not matter. What matters is how soon the result is needed. Number "
     "the layers in the order in which the forward pass needs them. In a kvstore the "
     "<i>larger</i> priority goes first.",
-    "A worked solution of a neighbouring problem: parcels for a van that stops at A, "
+    "A worked solution of a similar problem: parcels for a van that stops at A, "
     "B and C. What leaves the van first is loaded last."
     + code("priorities = {stop: -number for number, stop in enumerate('ABC')}"),
 )

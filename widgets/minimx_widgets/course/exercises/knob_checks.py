@@ -24,12 +24,11 @@ HINTS = (
     "<code>{name: board[name] for name in changes}</code> remembers exactly what you "
     "will have to put back, also where the old value is <code>0</code> or "
     "<code>None</code>.",
-    "A worked solution of a neighbouring problem: lend out keys from a rack, all or "
-    "none. "
+    "A worked solution of a similar problem: take keys from a rack, all or none. "
     + code(
         """
         @contextmanager
-        def lent(rack, *keys):
+        def taken(rack, *keys):
             missing = [key for key in keys if key not in rack]
             if missing:
                 raise KeyError(f"not on the rack: {', '.join(missing)}")
@@ -189,7 +188,7 @@ def _lets_errors_out(attempt: Attempt) -> Problem:
         False,
         "an error that was raised inside the block never came out of it",
         "the same error, after the board was put back",
-        "`except` without `raise`: whoever uses your block must hear of the trouble",
+        "`except` without `raise`: the code around your block must get the error",
     )
 
 
@@ -224,7 +223,7 @@ def _accepted() -> Feedback:
         False,
         "`volum` is no setting of the board, and the block was entered",
         "a KnobError before the block begins",
-        "the case: a name that nobody knows was set, and nobody was told",
+        "the case: an unknown name was set, and no error said so",
     )
 
 

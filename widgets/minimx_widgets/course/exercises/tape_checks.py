@@ -166,8 +166,8 @@ def check_order(attempt: Choice) -> Feedback:
         if seen.lost or not np.isclose(seen.gradient, right.gradient):
             text = f"{name}: {seen.gradient:.6g}, {seen.lost} gradients came too late"
             idea = (
-                "whoever uses a result was recorded after it. Which of the calls that "
-                "wait can nobody send anything to any more?"
+                "a call that uses a result was recorded after it. Which of the waiting "
+                "calls can get no further gradient?"
             )
             return Feedback(False, text, f"{right.gradient:.6g}, and none", idea)
     return Feedback(True, "five programs, every call once, and nothing came too late")

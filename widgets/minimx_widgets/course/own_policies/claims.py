@@ -73,7 +73,8 @@ def round_for_changing_shapes(costs: Mapping[str, tuple[float, float]]) -> Decis
         weighed(list(better.values()), "the sizes"),
         "Round against Naive: "
         + ", ".join(
-            f"{'cheaper' if won else 'dearer'} in {one}" for one, won in better.items()
+            f"{'cheaper' if won else 'more expensive'} in {one}"
+            for one, won in better.items()
         ),
     )
 

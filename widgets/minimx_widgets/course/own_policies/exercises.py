@@ -28,11 +28,11 @@ SENTENCE = (
 HINTS = (
     "Look at your row of the table. Is the ratio large where batches are ragged, or in "
     "the adversarial traces? The first is waste: blocks much larger than requests, or "
-    "many blocks that nobody wants. The second is calls: the device is asked again and "
-    "again.",
+    "many blocks that no request uses. The second is calls: the device is asked again "
+    "and again.",
     "A new block costs a driver call and stays reserved. An idle block that is too "
     "large costs nothing that is not reserved already. So how much waste is too much?",
-    "A worked solution of a neighbouring problem: large blocks for all requests that "
+    "A worked solution of a similar problem: large blocks for all requests that "
     "have about the same size, and the smallest idle block otherwise. "
     + code(
         """
@@ -81,7 +81,7 @@ _WRONG: tuple[tuple[Size, str], ...] = (
     ),
     (
         lambda n, idle: min((b for b in idle if b <= 2 * n), default=n),
-        "a block that is too small serves nobody",
+        "a block that is too small serves no request",
     ),
     (lambda n, idle: n, "idle blocks: is one of them large enough?"),
 )

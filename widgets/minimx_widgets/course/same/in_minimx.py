@@ -106,7 +106,7 @@ class LSTM(Program):
         return "adam", {"learning_rate": rate, "epsilon": 1e-12}
 
     def restart(self) -> None:
-        """The text begins anew, with an empty memory."""
+        """The text begins again, with an empty memory."""
         self.states: Any = None
 
     def run(self, x: Any, y: Any) -> Any:

@@ -124,7 +124,7 @@ def class_predictions(folder: str | Path) -> Shown:
     blind = [card for card in weak if card.sure - card.share >= 30]
     if blind:
         names = ", ".join(card.name for card in blind[:5])
-        lines.append(f"And was sure all the same: {names}.")
+        lines.append(f"And was sure of it: {names}.")
     if found.damaged:
         lines.append(f"Left out: {'; '.join(found.damaged)}.")
     words = "".join(f"<p>{html.escape(line)}</p>" for line in lines)

@@ -142,7 +142,8 @@ QUESTIONS = (
             "Look whether a document names it.": "Documents name variables that the "
             "code spells in another way, or does not read at all.",
         },
-        why="That number is its observable. A knob without one is a rumour.",
+        why="That number is its observable. Without one, no test can show that it "
+        "works.",
         about=["00/minimx"],
     ),
     choice(
@@ -265,7 +266,7 @@ QUESTIONS = (
         "An operation that touches something which it does not declare.",
         {
             "A wait that is missing at the end of a step.": "A wait would hide the "
-            "fault on most days. The engine still would not know who reads what.",
+            "fault most of the time. The engine would still not know what is read.",
             "A worker that takes operations in the wrong order.": "Any order is right "
             "that obeys what operations declare.",
         },
@@ -329,7 +330,7 @@ QUESTIONS = (
     choice(
         "03/priority",
         "You raise a task's priority, and the program gets slower. How can that be?",
-        "Another task has its turn later, and a longer way behind it.",
+        "Another task now starts later, and a longer path follows it.",
         {
             "The engine has to sort its queue more often.": "That takes microseconds. "
             "The order in which tasks run takes milliseconds.",

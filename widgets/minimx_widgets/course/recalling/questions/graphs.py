@@ -151,14 +151,14 @@ QUESTIONS = (
     ),
     choice(
         "05/if",
-        "A block in MXNet 1's manner holds <code>if self.step &gt; 1000:</code>, and "
+        "A block in MXNet 1's style holds <code>if self.step &gt; 1000:</code>, and "
         "the training loop counts <code>net.step</code> up. What happens after "
         "hybridizing?",
         "The branch of the first call is taken for ever.",
         {
             "An error says that a graph has no <code>if</code>.": "The question is "
             "about a Python number and has an answer while the graph is written.",
-            "The graph is written anew at step 1001.": "A graph is written for shapes "
+            "The graph is written again at step 1001.": "A graph is written for shapes "
             "and types. A Python attribute is not among them.",
         },
         why="Give the number as an input and choose with <code>F.where</code>, or call "
@@ -271,6 +271,22 @@ QUESTIONS = (
         "look at the total.",
         about=["07/growing"],
     ),
+    number(
+        "07/grows",
+        "The largest free block has {block} KiB, and a result needs {wanted} KiB. The "
+        "match range is 4. How many KiB more does the plan need then?",
+        lambda block, wanted: wanted - block,
+        "KiB",
+        by="the planner's rule",
+        numbers={"block": (24, 28, 36), "wanted": (64, 80, 90)},
+        wrong={
+            lambda block, wanted: wanted: "That is a new block. This one is too small "
+            "by less than the range, so it grows.",
+            lambda block, wanted: block: "That is the block itself, which the plan has "
+            "already. Only the difference is new.",
+        },
+        about=["07/growing"],
+    ),
     choice(
         "colours/two-causes",
         "Two operations have no result in common, and still one waits for the other. "
@@ -288,17 +304,17 @@ QUESTIONS = (
     ),
     choice(
         "colours/operators",
-        "Five branches, four colours, and the two dearest branches run one after the "
-        "other. How can that be?",
+        "Five branches, four colours, and the two most expensive branches run one "
+        "after the other. How can that be?",
         "A colour is a path with many operators, however small they are.",
         {
             "A colour can only be used by one worker.": "A worker takes any operation "
             "that is ready.",
-            "The planner gives the dearest branches one colour to save memory.": "It "
+            "The planner gives the expensive branches one colour to save memory.": "It "
             "does not know what an operator costs; it counts them.",
         },
-        why="The last colour takes what is left: here both dear branches, which have "
-        "few operators.",
+        why="The last colour takes what is left: here both expensive branches, which "
+        "have few operators.",
         about=["colours/four-branches"],
     ),
     number(

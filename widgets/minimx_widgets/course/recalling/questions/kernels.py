@@ -129,8 +129,8 @@ QUESTIONS = (
             "The FFT.": "A spectrum can be made for windows of any size.",
             "im2col and a matrix product.": "Any window can be copied into a row.",
         },
-        why="Its transforms are for windows of 3 × 3 that visit every pixel. What pays "
-        "by working on many channels at once has least to win with three of them.",
+        why="Its transforms are for windows of 3 × 3 that visit every pixel. An "
+        "algorithm that works on many channels at once gains least with three.",
         about=["conv/winograd2"],
     ),
     choice(
@@ -201,10 +201,10 @@ QUESTIONS = (
         "The loss scaler skips a step every few thousand steps. Should you worry?",
         "No: it tries twice the scale now and then, and takes it back.",
         {
-            "Yes: gradients are lost.": "One step in thousands is. What the scale "
-            "saves in the others is more.",
+            "Yes: gradients are lost.": "One step in thousands is. In the other "
+            "steps the scale saves more than that.",
             "Yes: the weights hold a NaN.": "Then every step would be skipped, and the "
-            "scale would fall and fall.",
+            "scale would fall further and further.",
         },
         about=["11/skipped"],
     ),
@@ -264,8 +264,8 @@ QUESTIONS = (
             "It is busy a little more.": "Buffers help against unevenness. Here the "
             "mean is too low.",
         },
-        why="More threads, smaller images or a quicker disk help: which of them, says "
-        "the stage that is never idle.",
+        why="More threads, smaller images or a faster disk may help. The stage that is "
+        "never idle shows which of them.",
         about=["12/one-buffer"],
     ),
     choice(

@@ -95,7 +95,7 @@ QUESTIONS = (
         "08/pieces",
         "An error says that 60 MiB of a GPU are free, and 14 MiB are refused. What do "
         "you look for first?",
-        "Small blocks that stay, and between which the free memory lies.",
+        "Small blocks that stay in use, with the free memory between them.",
         {
             "A leak: arrays that are not freed any more.": "A leak takes memory. Here "
             "60 MiB are free.",

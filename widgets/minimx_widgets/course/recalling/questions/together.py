@@ -184,7 +184,7 @@ QUESTIONS = (
     ),
     choice(
         "16/half",
-        "A policy answers with half of the requested bytes. Who notices?",
+        "A policy answers with half of the requested bytes. What detects it?",
         "The checks, at the first request.",
         {
             "The operator that writes beyond the end of the block.": "It never runs: "

@@ -1,7 +1,7 @@
 """Names and docstrings use the terms of the field, which a reader can search for.
 
-The glossary (`book/glossary.md`) says what a term means. Here stand words that earlier
-versions used in their place; neither a name nor a docstring may bring them back.
+The glossary (`book/glossary.md`) says what a term means. `words.toml` has words that
+earlier versions used in their place. No name and no docstring may bring them back.
 """
 
 from __future__ import annotations
@@ -11,36 +11,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.words.checking import lists
+
+ROOT = Path(__file__).parents[2]
 FILES = sorted(
     path for room in ("minimx", "widgets") for path in (ROOT / room).rglob("*.py")
 )
 #: The word that is not to be used -> what to write.
-INSTEAD = {
-    "bell": "wake-up",
-    "crew": "workers",
-    "doors": "aliases",
-    "flavour": "np semantics, or kind of array",
-    "flavoured": "as np, or as the kind that is set",
-    "flavours": "kinds of array",
-    "folk": "threads or users",
-    "lend": "allocate, or share",
-    "lending": "sharing, or allocation",
-    "lends": "allocates, or shares",
-    "letterbox": "pending frees",
-    "shelf": "free list",
-    "shelves": "free lists",
-    "spoiled": "poisoned",
-    "spoils": "poisons",
-    "swept": "scanned, or shared",
-    "telling": "notifying, or waits that are logged",
-    "told": "notified, recorded, given or shown",
-    "twin": "CUDA implementation, alias or copy",
-    "twins": "CUDA implementations, aliases or copies",
-    "unraised": "pending error",
-    "whence": "from where",
-    "whoever": "the caller, or who",
-}
+INSTEAD = {**lists()["words"], **lists()["names"]}
 
 
 def names_and_docstrings(source: str) -> Iterator[tuple[int, str]]:
