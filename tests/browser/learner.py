@@ -267,7 +267,7 @@ class Walk:
         """A picture, the exit ticket's in the dark theme as well."""
         name = f"walk-{self.topic}-{station}"
         self.notebook.shoot(name)
-        if station in ("exit-ticket", "wrong"):
+        if station == "exit-ticket":
             self.notebook.dark()
             self.notebook.shoot(f"{name}-dark")
             self.notebook.dark(False)
