@@ -75,7 +75,8 @@ RUN_CELL = """index => {
 CELL_IS_DONE = """index => {
   const cell = jupyterapp.shell.currentWidget.content.widgets[index];
   return cell.model.executionState !== 'running' && cell.model.executionCount !== null
-    && /\\d/.test(cell.node.querySelector('.jp-InputPrompt').textContent);
+    && (cell.inputHidden
+      || /\\d/.test(cell.node.querySelector('.jp-InputPrompt').textContent));
 }"""
 OPEN = """path => {
   jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});

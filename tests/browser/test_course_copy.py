@@ -5,28 +5,19 @@ No answer stands in it before a cell is run; what is saved lands in the copy.
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from minimx.commands.cli import lab
+from tests.browser.learner import RESTART, bring
 
 if TYPE_CHECKING:
     from tests.browser.conftest import JupyterLab, Notebook
 
 pytestmark = pytest.mark.browser
 
-BRING = """\
-import sys
-from pathlib import Path
-from minimx.commands.cli import copies
-source, target = map(Path, sys.argv[1:])
-done = copies.bring(source, target)
-print(copies.sign(target / name for name in done.shipped))
-"""
 NOTEBOOK = "jupyterapp.shell.currentWidget"
 TRUSTED = f"""() => {NOTEBOOK}.model.cells.length > 1
   && [...{NOTEBOOK}.model.cells].every(cell => cell.type !== 'code' || cell.trusted)"""
@@ -34,25 +25,7 @@ OUTPUTS = f"""() => [...{NOTEBOOK}.model.cells]
   .filter(cell => cell.type === 'code' && cell.outputs.length).length"""
 POOLS = "08-pools-and-fragmentation.ipynb"
 CARD = ".jp-OutputArea-output .widget-vbox:has-text('Predict.') >> nth=0"
-RESTART = """async () => {
-  await jupyterapp.shell.currentWidget.sessionContext.restartKernel();
-}"""
 SAVE = """async () => { await jupyterapp.commands.execute('docmanager:save'); }"""
-
-
-def bring(jupyterlab: JupyterLab, folder: str) -> int:
-    """The course's notebooks in a folder of the server, signed as the lab signs."""
-    source = lab.notebooks_folder()
-    assert source is not None
-    data = jupyterlab.folder.parent / "jupyter_data_dir"
-    done = subprocess.run(
-        [sys.executable, "-c", BRING, source, jupyterlab.folder / folder],
-        env={**os.environ, "JUPYTER_DATA_DIR": str(data)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return int(done.stdout)
 
 
 def git_status() -> str:

@@ -116,6 +116,15 @@ def test_it_asks_for_two_numbers_and_checks_two_exercises(path: Path) -> None:
 
 
 @every_notebook
+def test_the_source_of_a_card_is_folded(path: Path) -> None:
+    """It has wrong answers with what is wrong about them, and stands above the card."""
+    for cell in cells(path, "code"):
+        if cell.source.startswith("PredictCard("):
+            hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+            assert hidden, f"{cell.id}: set jupyter.source_hidden in its metadata"
+
+
+@every_notebook
 def test_recall_and_exit_ticket_are_answered(path: Path) -> None:
     """They are cards below their headings, and no text that unfolds."""
     found = read(path).cells

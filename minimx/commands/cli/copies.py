@@ -84,6 +84,22 @@ def mark(source: Path, target: Path) -> None:
     )
 
 
+def place(target: Path, name: str, notebook: bytes) -> str:
+    """Write a notebook that was made for the learner, in place of the one before.
+
+    One that was worked on is kept under a name that was free, which is returned; "" if
+    there was none.
+    """
+    ledger, mine, kept = _read(target / LEDGER), target / name, ""
+    if mine.exists() and _checksum(mine) != ledger.get(name):
+        kept = _free_name(mine, "mine").name
+        mine.rename(target / kept)
+    write_whole(mine, notebook, "minimx lab")
+    ledger[name] = _checksum(mine)
+    write_whole(target / LEDGER, json.dumps(ledger, indent=1).encode(), "minimx lab")
+    return kept
+
+
 def _bring_one(
     path: Path, target: Path, name: str, ledger: dict[str, str], done: Done, fresh: bool
 ) -> None:

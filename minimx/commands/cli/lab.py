@@ -3,7 +3,8 @@
 The notebooks that minimx ships are never worked on. `minimx.commands.cli.copies` copies
 them into a folder of the learner's, `my-notebooks` in a checkout and `minimx-course`
 elsewhere, and signs the copies: a notebook that is trusted shows its stored pictures,
-and after a reload of the page its lab comes back.
+and after a reload of the page its lab comes back. Beside them it writes `start.ipynb`,
+which is opened first: what to do next, the notebooks, what this machine offers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from minimx.commands.cli import copies
+from minimx.core.errors import DataError
 
+START = "start.ipynb"
+#: Writes it; the course is outside minimx.
+PAGE = "minimx_widgets.course.starting.writing"
 FIRST = "00-knob-board.ipynb"
 COPIES = "minimx-course"  # where copies go when no folder is named
 IN_CHECKOUT = "my-notebooks"  # and there; version control overlooks it
@@ -30,8 +35,9 @@ def run(
     fresh: put the course's notebooks in place of those that were worked on, which
     are kept beside them.
     """
-    if importlib.util.find_spec("jupyterlab") is None:
-        return _missing("JupyterLab is not installed. Try: pip install 'minimx[lab]'")
+    for module, name in (("jupyterlab", "JupyterLab"), ("anywidget", "anywidget")):
+        if importlib.util.find_spec(module) is None:
+            return _missing(f"{name} is not installed. Try: pip install 'minimx[lab]'")
     source = notebooks_folder()
     if source is None:
         return _missing(
@@ -41,8 +47,18 @@ def run(
     root = Path(folder).expanduser().resolve() if folder else default_folder(source)
     if root == source.resolve():
         return _missing(f"{root} is the course itself. Name a folder for your copies.")
-    done = copies.bring(source, root, fresh)
+    try:
+        done = copies.bring(source, root, fresh)
+        page = importlib.import_module(PAGE).start_notebook(root, source)
+        if kept := copies.place(root, START, page):
+            done.kept.append(kept)
+    except (OSError, DataError) as error:
+        return _missing(
+            f"{error}\nNothing of yours was changed. Name a folder that can be written "
+            "to: minimx lab DIR"
+        )
     done.signed = copies.sign(root / name for name in done.shipped)
+    copies.sign([root / START])
     print(f"{root}: {done}")
     flags = ["--no-browser", *extra] if no_browser else list(extra)
     return start(command(root, flags), environment(os.environ))
@@ -73,7 +89,7 @@ def command(root: Path, extra: Sequence[str]) -> list[str]:
     return [
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url=/lab/tree/{FIRST}",
+        f"--LabApp.default_url=/lab/tree/{START}",
         *(["--allow-root"] if as_root else []),
         *extra,
     ]

@@ -49,11 +49,11 @@ def started(monkeypatch: pytest.MonkeyPatch, course: Path) -> list[list[str]]:
     return commands
 
 
-def test_the_command_opens_the_first_notebook(tmp_path: Path) -> None:
+def test_the_command_opens_the_start_page(tmp_path: Path) -> None:
     command = lab.command(tmp_path, ["--port=9000"])
     assert command[:3] == [sys.executable, "-m", "jupyterlab"]
     assert f"--ServerApp.root_dir={tmp_path}" in command
-    assert "--LabApp.default_url=/lab/tree/00-knob-board.ipynb" in command
+    assert "--LabApp.default_url=/lab/tree/start.ipynb" in command
     assert command[-1] == "--port=9000"
 
 
@@ -102,6 +102,37 @@ def test_in_a_checkout_the_copies_lie_where_version_control_overlooks_them(
     mine = course.parent / lab.IN_CHECKOUT
     assert f"--ServerApp.root_dir={mine}" in started[0]
     assert f"/{lab.IN_CHECKOUT}" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_start_page_is_new_each_time_and_keeps_what_was_written_there(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    page = mine / lab.START
+    assert main(["lab", str(mine)]) == 0
+    assert "start_page()" in page.read_text()
+    shipped = json.loads(page.read_text())
+    del shipped["cells"][-1]["outputs"][:]  # cleared by hand
+    page.write_text(json.dumps(shipped))
+    assert main(["lab", str(mine)]) == 0
+    assert json.loads(page.read_text())["cells"][-1]["outputs"]
+    assert not list(mine.glob("start (*"))
+    page.write_text(notebook("my notes"))
+    capsys.readouterr()
+    assert main(["lab", str(mine)]) == 0
+    assert "start_page()" in page.read_text()
+    assert (mine / "start (mine).ipynb").read_text() == notebook("my notes")
+    assert "start (mine).ipynb" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert main(["lab", str(tmp_path / "file" / "folder")]) == 1
+    said = capsys.readouterr().err
+    assert "Name a folder that can be written to: minimx lab DIR" in said
+    assert started == []
 
 
 def test_the_course_itself_is_not_worked_on(

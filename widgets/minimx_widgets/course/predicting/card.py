@@ -17,6 +17,7 @@ from minimx_widgets.course.predicting.ledger import Answer, Ledger
 from minimx_widgets.course.predicting.reading import Unreadable, read_number
 from minimx_widgets.course.predicting.units import shown
 
+_TEXT = "line-height:1.5;white-space:normal"
 _FRAME = "border:1px solid var(--jp-border-color1);padding:0.6em 0.9em;max-width:50em"
 #: How far from the answer a wrong answer that is known by name may be, relatively.
 ALIKE = 0.02
@@ -209,8 +210,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         )
 
     def _asked(self) -> str:
-        style = "line-height:1.5;white-space:normal"
-        return f'<div style="{style}"><b>{self._heading}</b> {self.question}</div>'
+        return f'<div style="{_TEXT}"><b>{self._heading}</b> {self.question}</div>'
 
     def __repr__(self) -> str:
         said = self.predicted
@@ -333,7 +333,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
     def _show(self) -> None:
         self._enable(False)
         self._sure.value = self.confidence or self._sure.value
-        self._answer.value = self._comparison()
+        self._answer.value = f'<div style="{_TEXT}">{self._comparison()}</div>'
         self._again.layout.display = "" if self._choices else "none"
 
     def _comparison(self) -> str:

@@ -180,9 +180,10 @@ class Ledger:
             except (ValueError, TypeError, KeyError, RecursionError):
                 self.damaged += bool(line.strip())
         if self.damaged:
+            lines = "1 line" if self.damaged == 1 else f"{self.damaged} lines"
             self.notice = (
-                f"{self.damaged} lines of {NAME} are damaged and were skipped. All "
-                "other predictions are there."
+                f"{lines} of {NAME} cannot be read and will be skipped. All other "
+                "predictions are there."
             )
 
     def _write(self, content: Mapping[str, Any]) -> None:

@@ -4,9 +4,10 @@
 
 (() => {
   const NAME = "minimx";
-  const FIRST = "00-knob-board.ipynb";
-  // Where the first notebook may be, seen from the folder that JupyterLab serves.
-  const PLACES = [FIRST, `notebooks/${FIRST}`, `course/${FIRST}`];
+  // The start page, which `minimx lab` writes; else the first notebook.
+  const NAMES = ["start.ipynb", "00-knob-board.ipynb"];
+  // Where they may be, seen from the folder that JupyterLab serves.
+  const FOLDERS = ["", "notebooks", "course"];
   const LOGO =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none">' +
     '<rect x="2" y="2" width="28" height="28" rx="6" fill="#3367c9"/>' +
@@ -24,12 +25,15 @@
     return (await versions[newest].get())();
   }
 
-  /** The first of the places that exists. @param {any} app */
+  /** The path of the start page or the first notebook. @param {any} app */
   async function firstNotebook(app) {
-    for (const path of PLACES) {
+    for (const folder of FOLDERS) {
       try {
-        await app.serviceManager.contents.get(path, { content: false });
-        return path;
+        const { content } = await app.serviceManager.contents.get(folder);
+        /** @type {string[]} */
+        const there = content.map((/** @type {any} */ item) => item.name);
+        const found = NAMES.find((name) => there.includes(name));
+        if (found) return folder ? `${folder}/${found}` : found;
       } catch (error) {
         if (error?.response?.status !== 404) throw error;
       }
@@ -144,7 +148,7 @@
               return app.commands.execute("docmanager:open", { path, factory: "Notebook" });
             return showErrorMessage(
               "The course is not here",
-              `None of ${PLACES.join(", ")} is in the folder that JupyterLab serves. ` +
+              `Neither ${NAMES.join(" nor ")} is in the folder that JupyterLab serves. ` +
                 "Start it with `minimx lab`, which puts the notebooks there.",
             );
           },

@@ -1,0 +1,211 @@
+"""The start page: what to do next, the notebooks as cards, and the system check.
+
+Links are relative and open notebooks in JupyterLab. Everything is in the page itself,
+so that it needs no network, and colours are those of JupyterLab's theme.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from minimx.commands.cli import doctor
+from minimx.commands.cli.doctor import Finding
+from minimx.commands.cli.lab import notebooks_folder
+from minimx_widgets.course.parts.text import Shown, words
+from minimx_widgets.course.predicting.ledger import NAME, Answer, Ledger
+from minimx_widgets.course.starting import notebooks
+from minimx_widgets.course.starting.notebooks import Folder, Notebook, Progress
+from minimx_widgets.course.starting.pictures import picture
+
+EMPTY: Final = (
+    "No notebook of the course lies in {}. Run `minimx lab`, which copies the course "
+    "into a folder and opens this page there."
+)
+REPAIR: Final = (
+    "Close JupyterLab and run `minimx lab --fresh`: it puts new copies in their place "
+    "and keeps the damaged files beside them."
+)
+#: How the three states of a finding are shown.
+MARKS: Final = {"ok": "✔", "absent": "–", "broken": "✘"}
+COLOURS: Final = {"ok": "success", "absent": "warn", "broken": "error"}
+STYLE: Final = """<style>
+.mx-start { line-height: 1.45; max-width: 76em; color: var(--jp-ui-font-color1); }
+.mx-start h2 { margin: 0.9em 0 0.4em; font-size: 1.25em; }
+.mx-start a { color: var(--jp-content-link-color, #1976d2); }
+.mx-start .next { border-left: 4px solid var(--jp-brand-color1, #1976d2);
+  padding: 0.4em 0.9em; margin: 0.4em 0; background: var(--jp-layout-color2); }
+.mx-start ul.cards { display: grid; gap: 0.8em; padding: 0; margin: 0; list-style: none;
+  grid-template-columns: repeat(auto-fill, minmax(15em, 1fr)); }
+.mx-start li.card { margin: 0; }
+.mx-start li.card a { display: flex; flex-direction: column; height: 100%;
+  box-sizing: border-box; padding: 0.6em; gap: 0.35em; border-radius: 6px;
+  border: 1px solid var(--jp-border-color1); background: var(--jp-layout-color1);
+  color: var(--jp-ui-font-color1); text-decoration: none; }
+.mx-start li.card a:hover, .mx-start li.card a:focus-visible {
+  border-color: var(--jp-brand-color1, #1976d2);
+  outline: 2px solid var(--jp-brand-color1, #1976d2); }
+.mx-start li.card img { width: 100%; height: 7.5em; object-fit: cover;
+  object-position: left top; border-radius: 4px; background: #fff; }
+[data-jp-theme-light="false"] .mx-start li.card img {
+  filter: invert(0.93) hue-rotate(180deg); }
+.mx-start li.card span.about { color: var(--jp-ui-font-color2); flex: 1;
+  font-size: 0.92em; }
+.mx-start .bar { height: 5px; border-radius: 3px; background: var(--jp-layout-color3); }
+.mx-start .bar div { height: 100%; border-radius: 3px;
+  background: var(--jp-success-color1, #388e3c); }
+.mx-start table :is(td, th) { text-align: left !important; vertical-align: top; }
+.mx-start details { margin-top: 1.2em; }
+.mx-start summary { cursor: pointer; }
+</style>"""
+
+
+def start_page(folder: Path | None = None, course: Path | None = None) -> Shown:
+    """What to do next, how far you are, and what this machine offers.
+
+    folder: with the learner's notebooks and ledger; by default the one that the kernel
+    runs in. course: the notebooks with their stored pictures; by default those that
+    minimx was installed with. Only reads, whatever the ledger and notebooks look like.
+    """
+    here = folder or Path.cwd()
+    found = notebooks.read(here)
+    if not found.notebooks:
+        text = EMPTY.format(here)
+        return Shown(text, f"<p>{words(text)}</p>")
+    ledger = Ledger(here / NAME) if (here / NAME).exists() else Ledger()
+    states = [notebooks.progress(each, ledger) for each in found.notebooks]
+    findings = doctor.examine()
+    source = course or notebooks_folder()
+    pictures = [picture(source / n.file) if source else "" for n in found.notebooks]
+    following = _following(found.notebooks, states)
+    rich = [
+        STYLE,
+        '<div class="mx-start">',
+        _next(following, _summary(states, ledger), ledger.notice),
+        "<h2>The notebooks</h2>",
+        _cards(found.notebooks, states, pictures),
+        _others(found),
+        _check(findings),
+        "</div>",
+    ]
+    return Shown(_plain(found, states, following, ledger, findings), "".join(rich))
+
+
+def _following(
+    books: Sequence[Notebook], states: Sequence[Progress]
+) -> tuple[Notebook, Progress] | None:
+    """The first notebook that is not done."""
+    pairs = zip(books, states, strict=True)
+    return next(((book, state) for book, state in pairs if not state.done), None)
+
+
+def _summary(states: Sequence[Progress], answers: Sequence[Answer] | Ledger) -> str:
+    if not len(answers):
+        return (
+            "You have made no predictions yet. Each number that you lock in is kept "
+            f"in the file {NAME} in this folder, and nowhere else."
+        )
+    done = sum(state.done for state in states)
+    predicted = sum(state.predicted for state in states)
+    right = sum(state.right for state in states)
+    return (
+        f"{done} of {len(states)} notebooks done. Of {predicted} "
+        f"prediction{'s' * (predicted != 1)}, {right} right at the first try."
+    )
+
+
+def _next(
+    following: tuple[Notebook, Progress] | None, summary: str, notice: str
+) -> str:
+    if following is None:
+        first = "<b>You have done all notebooks.</b>"
+    else:
+        book, state = following
+        begun = "Go on with" if state.share else "Begin with"
+        link = f'<a href="{quote(book.file)}"><b>{html.escape(book.title)}</b></a>'
+        first = f"{begun} {link}: {state.text}."
+    lines = [first, html.escape(summary)]
+    if notice:
+        lines.append(f"<i>{html.escape(notice)}</i>")
+    return f'<div class="next">{"<br>".join(lines)}</div>'
+
+
+def _cards(
+    books: Sequence[Notebook], states: Sequence[Progress], pictures: Sequence[str]
+) -> str:
+    items = "".join(map(_card, books, states, pictures))
+    return f'<ul class="cards">{items}</ul>'
+
+
+def _card(book: Notebook, state: Progress, image: str) -> str:
+    shown = f'<img alt="" src="{image}">' if image else ""
+    mark = "✔ " if state.done else ""
+    return (
+        f'<li class="card"><a href="{quote(book.file)}">{shown}'
+        f"<b>{html.escape(book.title)}</b>"
+        f'<span class="about">{html.escape(book.about)}</span>'
+        f'<span class="state">{mark}{html.escape(state.text)}</span>'
+        f'<div class="bar"><div style="width:{state.share:.0%}"></div></div></a></li>'
+    )
+
+
+def _others(found: Folder) -> str:
+    """Further copies, and files that are no notebooks, with what to do."""
+    text = ""
+    if found.copies:
+        links = ", ".join(
+            f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in found.copies
+        )
+        text += f"<p>Other versions of these notebooks: {links}</p>"
+    if found.damaged:
+        names = html.escape(", ".join(found.damaged))
+        text += f"<p><b>Cannot be read as notebooks:</b> {names}. {words(REPAIR)}</p>"
+    return text
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    broken = [each.part for each in findings if each.state == "broken"]
+    if broken:
+        return f"System check: {', '.join(broken)} cannot be used"
+    text = "System check: all that the course needs is here"
+    absent = [each.part for each in findings if each.state == "absent"]
+    return f"{text}; optional and not here: {', '.join(absent)}" if absent else text
+
+
+def _check(findings: Sequence[Finding]) -> str:
+    rows = "".join(
+        f'<tr><td style="color:var(--jp-{COLOURS[each.state]}-color1)">'
+        f"<b>{MARKS[each.state]}</b></td><td>{html.escape(each.part)}</td>"
+        f"<td>{html.escape(each.found)}</td><td>{words(each.advice)}</td></tr>"
+        for each in findings
+    )
+    opened = " open" if any(each.state == "broken" for each in findings) else ""
+    heads = "<th></th><th>part</th><th>found</th><th>what to do</th>"
+    return (
+        f"<details{opened}><summary><b>{html.escape(_verdict(findings))}</b></summary>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        "<p>The same in a terminal: <code>minimx doctor</code>.</p></details>"
+    )
+
+
+def _plain(
+    found: Folder,
+    states: Sequence[Progress],
+    following: tuple[Notebook, Progress] | None,
+    ledger: Ledger,
+    findings: Sequence[Finding],
+) -> str:
+    lines = [_summary(states, ledger)]
+    if following is not None:
+        lines.append(f"next: {following[0].title}, {following[1].text}")
+    lines += filter(None, [ledger.notice])
+    lines += [
+        f"{book.title}: {state.text}"
+        for book, state in zip(found.notebooks, states, strict=True)
+    ]
+    lines += [f"cannot be read: {name}. {REPAIR}" for name in found.damaged]
+    lines.append(_verdict(findings))
+    return "\n".join(lines)
