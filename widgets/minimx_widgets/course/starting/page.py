@@ -32,35 +32,7 @@ REPAIR: Final = (
 #: How the three states of a finding are shown.
 MARKS: Final = {"ok": "✔", "absent": "–", "broken": "✘"}
 COLOURS: Final = {"ok": "success", "absent": "warn", "broken": "error"}
-STYLE: Final = """<style>
-.mx-start { line-height: 1.45; max-width: 76em; color: var(--jp-ui-font-color1); }
-.mx-start h2 { margin: 0.9em 0 0.4em; font-size: 1.25em; }
-.mx-start a { color: var(--jp-content-link-color, #1976d2); }
-.mx-start .next { border-left: 4px solid var(--jp-brand-color1, #1976d2);
-  padding: 0.4em 0.9em; margin: 0.4em 0; background: var(--jp-layout-color2); }
-.mx-start ul.cards { display: grid; gap: 0.8em; padding: 0; margin: 0; list-style: none;
-  grid-template-columns: repeat(auto-fill, minmax(15em, 1fr)); }
-.mx-start li.card { margin: 0; }
-.mx-start li.card a { display: flex; flex-direction: column; height: 100%;
-  box-sizing: border-box; padding: 0.6em; gap: 0.35em; border-radius: 6px;
-  border: 1px solid var(--jp-border-color1); background: var(--jp-layout-color1);
-  color: var(--jp-ui-font-color1); text-decoration: none; }
-.mx-start li.card a:hover, .mx-start li.card a:focus-visible {
-  border-color: var(--jp-brand-color1, #1976d2);
-  outline: 2px solid var(--jp-brand-color1, #1976d2); }
-.mx-start li.card img { width: 100%; height: 7.5em; object-fit: cover;
-  object-position: left top; border-radius: 4px; background: #fff; }
-[data-jp-theme-light="false"] .mx-start li.card img {
-  filter: invert(0.93) hue-rotate(180deg); }
-.mx-start li.card span.about { color: var(--jp-ui-font-color2); flex: 1;
-  font-size: 0.92em; }
-.mx-start .bar { height: 5px; border-radius: 3px; background: var(--jp-layout-color3); }
-.mx-start .bar div { height: 100%; border-radius: 3px;
-  background: var(--jp-success-color1, #388e3c); }
-.mx-start table :is(td, th) { text-align: left !important; vertical-align: top; }
-.mx-start details { margin-top: 1.2em; }
-.mx-start summary { cursor: pointer; }
-</style>"""
+STYLE: Final = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 
 
 def start_page(folder: Path | None = None, course: Path | None = None) -> Shown:
@@ -82,7 +54,7 @@ def start_page(folder: Path | None = None, course: Path | None = None) -> Shown:
     pictures = [picture(source / n.file) if source else "" for n in found.notebooks]
     following = _following(found.notebooks, states)
     rich = [
-        STYLE,
+        f"<style>\n{STYLE}</style>",
         '<div class="mx-start">',
         _next(following, _summary(states, ledger), ledger.notice),
         "<h2>The notebooks</h2>",
