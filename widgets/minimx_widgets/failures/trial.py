@@ -40,7 +40,7 @@ def complaint(case: Case, seen: Seen) -> str:
     """The first sign of illness of a run without remedies; empty for none."""
     if isinstance(seen, JobOutcome):
         wanted = job.run(case.facts, healthy=True)  # type: ignore[arg-type]
-        return _illness_of_job(seen, wanted)
+        return illness_of_job(seen, wanted)
     return ""
 
 
@@ -75,7 +75,7 @@ def tried(case: Case, remedies: Collection[str] = ()) -> Trial:
     fixes = tuple(name for name in offered if name in remedies)
     outcome, wanted = run(case, fixes), run(case, fixes, healthy=True)
     if isinstance(outcome, JobOutcome) and isinstance(wanted, JobOutcome):
-        sign = _illness_of_job(outcome, wanted)
+        sign = illness_of_job(outcome, wanted)
     else:
         sign = _illness(outcome, wanted)  # type: ignore[arg-type]
     text = f"the loss ends at {outcome.last_loss:.3g}, as it should"
@@ -104,7 +104,7 @@ def _illness(seen: Outcome, wanted: Outcome) -> str:
     return ""
 
 
-def _illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
+def illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
     """The first sign of illness of a job; empty for a healthy run."""
     if seen.error:
         return f"step {seen.ended} ends with {seen.error.split(':')[0]}"

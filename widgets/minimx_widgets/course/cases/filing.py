@@ -20,7 +20,7 @@ from minimx_widgets.failures.case import Case
 from minimx_widgets.failures.jobs.facts import JobFacts, JobOutcome
 from minimx_widgets.failures.probes import WRONG
 from minimx_widgets.failures.program import Facts
-from minimx_widgets.failures.trial import complaint, run
+from minimx_widgets.failures.trial import illness_of_job, run
 
 #: The case whose sizes the predictions use.
 NUMBER: Final = 3
@@ -234,8 +234,8 @@ def check_best_probe(attempt: Choice) -> Feedback:
 
 #: Points a case, on average, that a detective may pay.
 TARGET: Final = 3.0
-#: The numbers of the sealed cases, one for each cause of a job.
-SEALED: Final = range(150, 150 + sum(one.program == JOB for one in CAUSES.values()))
+#: The number of the sealed cases: jobs of one size, each with another cause.
+SEALED: Final = 52
 
 HINTS: Final = (
     "Start with the symptom. Print it for a few cases: it rules out most causes, and "
@@ -302,22 +302,30 @@ def _outcome(case: Case, compared: bool) -> JobOutcome:
 
 
 @functools.cache
+def _healthy(size: JobFacts) -> JobOutcome:
+    found = run(Case(SEALED, size), (), healthy=True)
+    assert isinstance(found, JobOutcome)
+    return found
+
+
 def _symptom(case: Case) -> str:
-    return complaint(case, _outcome(case, False))
+    assert isinstance(case.facts, JobFacts)
+    size = replace(case.facts, fault="loop")  # a healthy job of a size has no fault
+    return illness_of_job(_outcome(case, False), _healthy(size))
 
 
 def sealed() -> list[Case]:
-    """The cases of the exercise, one for each cause of a job, in an order of chance."""
+    """The cases of the exercise, one for each cause of a job, in any order."""
     causes = [one.name for one in CAUSES.values() if one.program == JOB]
     random.Random(15).shuffle(causes)
-    return [draw(k, name) for k, name in zip(SEALED, causes, strict=True)]
+    return [draw(SEALED, name) for name in causes]
 
 
 @check
 def check_detective(attempt: Callable[[Desk], Any]) -> Feedback:
     """The free exercise: a function that names the cause of every job, cheaply."""
-    desks = []
-    for number, case in enumerate(sealed(), 1):
+    desks, cases = [], sealed()
+    for number, case in enumerate(cases, 1):
         desk = Desk(case)
         attempt(desk)
         desks.append(desk)
@@ -325,7 +333,7 @@ def check_detective(attempt: Callable[[Desk], Any]) -> Feedback:
             right = truth(case)
             return Feedback(
                 False,
-                f"case {number} of {len(SEALED)} is not solved ({desk.symptom}); "
+                f"case {number} of {len(cases)} is not solved ({desk.symptom}); "
                 f"{desk.cost} points were paid",
                 "a right answer in every case",
                 CAUSES[right.cause].look,

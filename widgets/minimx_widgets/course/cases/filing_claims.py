@@ -17,21 +17,30 @@ from minimx_widgets.course.claims.claim import (
 from minimx_widgets.failures.case import Case
 from minimx_widgets.failures.jobs.facts import JobOutcome
 from minimx_widgets.failures.jobs.seen import operators
-from minimx_widgets.failures.trial import run, tried
+from minimx_widgets.failures.trial import illness_of_job, run
 
 SLOW_JOBS: Final = ("store", "batch", "device", "loop")
 #: Sizes at which gradients and batches are what a step waits for.
 SIZES: Final[Mapping[str, int]] = {"width": 256, "batch": 64}
 
 
-def cured(fault: str, *remedies: str) -> bool:
-    """Whether a job with this fault is healthy with these remedies."""
-    return tried(Case(NUMBER, job(fault, **SIZES)), remedies).healthy
+def cured(faults: Sequence[str], *remedies: str) -> dict[str, bool]:
+    """By fault, whether a job with it is healthy with these remedies."""
+    cases = {fault: Case(NUMBER, job(fault, **SIZES)) for fault in faults}
+    healthy = run(cases[faults[0]], remedies, healthy=True)
+    found = {fault: run(case, remedies) for fault, case in cases.items()}
+    assert isinstance(healthy, JobOutcome)
+    return {
+        fault: not illness_of_job(seen, healthy)
+        for fault, seen in found.items()
+        if isinstance(seen, JobOutcome)
+    }
 
 
 def memory_advice(fault: str = "shapes") -> Numbers:
     """Whether either half of an advice is enough against this fault."""
-    return {"static": cured(fault, "static"), "shapes": cured(fault, "pad")}
+    static, shapes = cured([fault], "static"), cured([fault], "pad")
+    return {"static": static[fault], "shapes": shapes[fault]}
 
 
 @claim(
@@ -54,7 +63,7 @@ def static_or_shapes(static: bool, shapes: bool) -> Decision:
 
 def slow_advice(faults: Sequence[str] = SLOW_JOBS) -> Numbers:
     """By cause of a slow job, whether the guide's two remedies together cure it."""
-    return {"cured": {fault: cured(fault, "nccl", "larger") for fault in faults}}
+    return {"cured": cured(faults, "nccl", "larger")}
 
 
 @claim(
