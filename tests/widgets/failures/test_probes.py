@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from minimx_widgets.failures import CAUSES, JOB, PROBES, draw, truth
 from minimx_widgets.failures.evidence import table
 from minimx_widgets.failures.jobs.facts import JobOutcome
 from minimx_widgets.failures.probes import Prediction, number_in, predicted
-from minimx_widgets.failures.trial import complaint, run
+from minimx_widgets.failures.trial import illness_of_job, run
 
 JOBS = [one.name for one in CAUSES.values() if one.program == JOB]
 #: By cause, what only a job with it shows.
@@ -23,6 +24,18 @@ SIGNS: dict[str, Callable[[JobOutcome], bool]] = {
     "store": lambda seen: any(_to_host(seen)),
     "shapes": lambda seen: seen.late_mallocs > 0,
 }
+
+
+@functools.cache
+def outcome(fault: str) -> JobOutcome:
+    """Of one size of job, with a fault or healthy."""
+    case = draw(4, fault or "loop")
+    alone = fault not in ("", "restart")
+    seen = run(case, (), healthy=not fault, compared=not alone)
+    assert isinstance(seen, JobOutcome)
+    if alone:
+        seen.unbroken = seen.losses
+    return seen
 
 
 def _where(seen: JobOutcome) -> set[tuple[str, str]]:
@@ -39,45 +52,36 @@ def _to_host(seen: JobOutcome) -> list[bool]:
 
 @pytest.mark.parametrize("fault", JOBS)
 def test_a_job_has_evidence_with_a_number_and_a_complaint(fault: str) -> None:
-    case = draw(4, fault)
-    seen = run(case, compared=True)
-    assert isinstance(seen, JobOutcome)
+    seen, healthy = outcome(fault), outcome("")
     for probe in PROBES[JOB].values():
         shown = probe.look(seen)
         json.dumps(shown, allow_nan=False)
         assert len(table(shown).rows) >= 1
         assert math.isfinite(probe.number(seen))
         assert probe.question.endswith("?") and probe.cost > 0
-    assert complaint(case, seen)
-    healthy = run(case, healthy=True, compared=True)
-    assert isinstance(healthy, JobOutcome)
+    assert illness_of_job(seen, healthy) and not illness_of_job(healthy, healthy)
     for name, sign in SIGNS.items():
         assert not sign(healthy), name
         assert sign(seen) == (name == fault), name
-    assert PROBES[JOB]["nodes"].number(healthy) == case.facts.steps
-    assert PROBES[JOB]["restart"].number(healthy) == case.facts.steps
+    assert PROBES[JOB]["nodes"].number(healthy) == len(healthy.steps)
+    assert PROBES[JOB]["restart"].number(healthy) == len(healthy.steps)
 
 
 def test_what_the_numbers_of_a_job_say() -> None:
-    restart, unsummed = (
-        run(draw(4, name), compared=True) for name in ("restart", "unsummed")
-    )
-    assert isinstance(restart, JobOutcome) and isinstance(unsummed, JobOutcome)
+    restart, unsummed = outcome("restart"), outcome("unsummed")
     right = truth(draw(4, "restart"))
     assert right.step is not None
     assert PROBES[JOB]["restart"].number(restart) == right.step + 1
     assert PROBES[JOB]["nodes"].number(unsummed) == 0 < unsummed.at_end
     assert unsummed.apart == 0
-    seeds = run(draw(4, "seeds"))
-    assert isinstance(seeds, JobOutcome)
-    assert seeds.apart > 0.01
+    assert outcome("seeds").apart > 0.01
 
 
 @pytest.mark.parametrize(
     ("fault", "probe", "number"),
     [
         ("added", "message", 0),
-        ("mixed", "message", 4),
+        ("mixed", "message", 3),
         ("empty", "timeline", 0),
         ("added", "map", None),
         ("clip", "norms", 0),
@@ -114,9 +118,8 @@ def test_predictions_are_read_as_people_write_them() -> None:
     one = PROBES[JOB]["copies"]
     assert number_in(one, "1 MiB") == 1024
     assert number_in(one, 12) == 12
-    for text in ("", "many", "1.234", "3-4", True):
+    for text in ("", "many", "3-4", True):
         with pytest.raises(ArgumentError, match="nothing ran"):
             number_in(one, text)
-    seen = run(draw(4, "unsummed"))
-    assert isinstance(seen, JobOutcome)
+    seen = outcome("store")
     assert predicted(one, seen.kib * 1.05, seen).right

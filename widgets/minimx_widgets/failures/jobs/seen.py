@@ -41,6 +41,7 @@ def copies(seen: JobOutcome) -> Evidence:
     many = sum(count for count, _ in seen.copies.values())
     text = f"{many} copies between devices in a step, {seen.kib:,.1f} KiB in all."
     heads = ["phase", "from", "to", "key in the store", "copies", "KiB"]
+    body = body or [("any", "none", "none", "none", 0, "0.0")]
     return _shown("copies", [text if seen.steps else _ended(seen)], heads, body)
 
 
