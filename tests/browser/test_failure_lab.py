@@ -74,6 +74,31 @@ def test_a_case_from_symptom_to_cure(page: Page, light: bool) -> None:
 
 
 @pytest.mark.parametrize("light", [True, False])
+def test_a_number_is_predicted_before_a_probe(page: Page, light: bool) -> None:
+    """A job: six probes with their points, one of them predicted, and its table."""
+    lab = FailureLab(4, fault="loop")
+    lab.probe("copies", predict=7)
+    stand(page, lab.panel, light)
+    rows = page.locator(".mx-fail-probe")
+    assert rows.count() == 6
+    assert "Graph · 1" in rows.nth(3).inner_text()
+    assert "✘ you said 7 KiB" in rows.nth(1).inner_text()
+    guess = page.get_by_label("Your prediction: How many operators")
+    guess.fill("30")
+    page.evaluate("state => stage.change({ state })", lab.panel.state)
+    assert guess.input_value() == "30"  # a change of the state takes nothing away
+    guess.press("Enter")
+    asked = {"kind": "probe", "name": "graph", "predict": "30"}
+    assert page.evaluate("() => stage.sent")[-1] == asked
+    lab._obey(asked)
+    page.evaluate("state => stage.change({ state })", lab.panel.state)
+    assert "points 3" in " ".join(page.locator(".mx-numbers").inner_text().split())
+    assert "shift" in page.locator(".mx-fail-evidence").inner_text()
+    shoot(page, f"failures_graph_{'light' if light else 'dark'}")
+    lab.close()
+
+
+@pytest.mark.parametrize("light", [True, False])
 def test_an_error_far_from_its_line(page: Page, light: bool) -> None:
     lab = FailureLab(5, fault="async")
     lab.probe("timeline")

@@ -195,8 +195,8 @@ ENTRIES = {
         'BenchCurves("mine.json")',
     ),
     "FailureLab": Entry(
-        "A training run that goes wrong, with its symptoms.",
-        "Gather evidence, name the cause, try the repair.",
+        "A program that goes wrong, with its symptoms.",
+        "Predict a number, gather evidence, name the cause, try the repair.",
         "FailureLab()",
     ),
 }

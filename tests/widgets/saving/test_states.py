@@ -147,7 +147,10 @@ KINDS: dict[str, tuple[Make, dict[str, Any]]] = {
         {"store": "ring", "workers": 4, "dial": 2.0, "slow": {"1": 2.0}},
     ),
     "BenchCurves": (lambda: views.BenchCurves(result()), {"model": "resnet50_v2"}),
-    "FailureLab": (lambda: views.FailureLab(3), {"case": 4, "probes": ["norms"]}),
+    "FailureLab": (
+        lambda: views.FailureLab(3, fault="added"),
+        {"case": 4, "fault": "clip", "probes": ["norms"], "said": {"norms": 3.0}},
+    ),
 }  # fmt: skip
 
 

@@ -1,140 +1,49 @@
-"""A case of the failure lab: what is wrong with a training, to be found by evidence.
+"""A case of the failure lab: what is wrong with a program, to be found by evidence.
 
-Pure descriptions. `CAUSES` is what may be wrong, `REMEDIES` what one may try; every
-case offers all of them. Which remedy helps stands nowhere: the lab runs the program
-with it, and looks.
+    draw(7)                        # the case of a number, the same everywhere
+    draw(number_of("monday"))      # one case for all who have the same word
+    series("monday", 5)            # five numbers of cases with different causes
+
+Pure descriptions; nothing runs here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 from dataclasses import dataclass
-from typing import Final
 
 from minimx.core.errors import ArgumentError, did_you_mean
+from minimx_widgets.failures.causes import CAUSES, JOB, Cause
+from minimx_widgets.failures.jobs.facts import JobFacts
 from minimx_widgets.failures.program import Facts
 
-
-@dataclass(frozen=True)
-class Cause:
-    """Something that goes wrong in trainings.
-
-    asks: what has to be named besides the cause: "layer", "step" or both. says: what
-    happened, shown when the case is solved. look: which evidence tells it from others.
-    """
-
-    name: str
-    text: str
-    asks: tuple[str, ...]
-    look: str
-    says: str
-
-
-CAUSES: Final = {
-    cause.name: cause
-    for cause in (
-        Cause(
-            "async",
-            "an operation raised on a worker",
-            ("layer", "step"),
-            "the timeline: the first operation that failed, not the line that waited",
-            "The kernel raised on a worker. Nobody waited there, so the exception "
-            "travelled with the result, through everything computed from it, until a "
-            "loss was read.",
-        ),
-        Cause(
-            "stale",
-            "parameters are cut off from the loss",
-            ("layer",),
-            "the parameters: whose gradient no backward filled, and which never moved",
-            "detach() ends the tape. The parameters before it get no gradient, and "
-            "ignore_stale_grad=True silenced the warning that says so.",
-        ),
-        Cause(
-            "added",
-            "gradients of earlier steps are added",
-            (),
-            "the parameters: their grad_req, and how the gradients' norm grows",
-            "grad_req='add' sums over steps until somebody zeroes the gradients, and "
-            "nobody did.",
-        ),
-        Cause(
-            "empty",
-            "0 / 0: an empty sample is normalised",
-            ("layer", "step"),
-            "the finite map: the first bad cell, and whether its inputs were finite",
-            "A sample of zeros has a mean square of 0, and 0 / 0 is NaN. One bad row "
-            "spoils the loss, the gradients, and with them all weights.",
-        ),
-        Cause(
-            "slope",
-            "the slope of a square root at 0",
-            ("layer",),
-            "the finite map: the first bad cell is in the backward half",
-            "The root of 0 is 0, but its slope is infinite: forward all is well, and "
-            "backward 1/(2·0) meets the gradient.",
-        ),
-        Cause(
-            "rate",
-            "the learning rate is too high",
-            ("step",),
-            "the finite map: magnitudes grow from step to step before they overflow",
-            "Each step overshoots by more than the last one, until float32 ends at "
-            "3.4e38.",
-        ),
-        Cause(
-            "cast",
-            "a cast to float32 is missing before exp or a sum",
-            ("layer",),
-            "the finite map: the first bad operation's type, and its finite inputs",
-            "float16 ends at 65,504, and exp(11.1) is more than that. In float32 the "
-            "same numbers are small.",
-        ),
-        Cause(
-            "mixed",
-            "two element types meet in one operation",
-            ("layer",),
-            "the message: which types it names, and who called",
-            "One layer was left out when the network was cast to float16. Operators do "
-            "not guess which of two types was meant.",
-        ),
-        Cause(
-            "clip",
-            "gradients are clipped before they are unscaled",
-            (),
-            "the norms: the gradients' norm when they were clipped, beside the scale",
-            "The limit was compared with gradients times the loss scale, and the step "
-            "then divided by the scale: weights move by a 65,536th of it.",
-        ),
-    )
-}
-
-REMEDIES: Final = {
-    "data": "repair the data: mend rows without content and numbers out of range",
-    "eps": "add a small number under roots and divisors",
-    "rate": "set the learning rate back to its usual value",
-    "faster": "raise the learning rate tenfold",
-    "zero": "zero the gradients before each backward",
-    "write": "set grad_req to 'write'",
-    "attach": "take detach() out of the network",
-    "cast": "compute exponentials and their sums in float32",
-    "match": "cast every layer and the data to one type",
-    "unscale": "unscale the gradients before they are clipped",
-    "clip": "clip the gradients at norm 1",
-    "naive": "run under NaiveEngine",
-    "wait": "read the loss in every step",
-}
+#: Numbers of cases that a word stands for, or that are drawn, are below this.
+NUMBERS = 10_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """A sealed case: a number that anybody may share, and what is behind it."""
+    """A sealed case: a number that can be shared, and what is behind it."""
 
     number: int
-    facts: Facts
+    facts: Facts | JobFacts
+
+    @property
+    def program(self) -> str:
+        """Which of the two programs is on trial: "training" or "job"."""
+        return CAUSES[self.facts.fault].program
 
     def __repr__(self) -> str:
         return f"Case({self.number})"
+
+
+def known(fault: str) -> Cause:
+    """The cause of a name. Raises `ArgumentError` for a cause that is none."""
+    if fault not in CAUSES:
+        near = did_you_mean(fault, CAUSES)
+        raise ArgumentError(f"there is no cause {fault!r}.{near} {', '.join(CAUSES)}.")
+    return CAUSES[fault]
 
 
 def draw(number: int, fault: str | None = None) -> Case:
@@ -143,12 +52,52 @@ def draw(number: int, fault: str | None = None) -> Case:
     fault: a cause by name, to practise with; otherwise the number decides.
     Raises `ArgumentError` for a cause that is none.
     """
-    if fault is not None and fault not in CAUSES:
-        near = did_you_mean(fault, CAUSES)
-        raise ArgumentError(f"there is no cause {fault!r}.{near} {', '.join(CAUSES)}.")
     dice = random.Random(f"case {number}")
     chosen = dice.choice(list(CAUSES))
-    fault = fault or chosen
+    cause = known(chosen if fault is None else fault)
+    facts = _job(cause.name, dice) if cause.program == JOB else _training(cause, dice)
+    return Case(number, facts)
+
+
+def number_of(word: str) -> int:
+    """The number of the case that a word stands for, below 10,000; the same everywhere.
+
+    Case and spaces do not count. Raises `ArgumentError` for a word without a letter.
+
+    >>> number_of("Monday 2026") == number_of(" monday  2026 ")
+    True
+    """
+    plain = " ".join(word.lower().split())
+    if not plain:
+        raise ArgumentError(
+            "an empty word stands for no case. Give the word that your class has "
+            'agreed on, such as FailureLab("monday").'
+        )
+    digest = hashlib.sha256(plain.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % NUMBERS
+
+
+def series(word: str, count: int) -> list[int]:
+    """Numbers of cases with different causes, for a class that has agreed on a word.
+
+    count: at most as many as there are causes; `ArgumentError` otherwise. The first is
+    `number_of(word)`.
+    """
+    if not 0 < count <= len(CAUSES):
+        raise ArgumentError(
+            f"count={count}: the causes of a series differ, and there are "
+            f"{len(CAUSES)}."
+        )
+    found: dict[str, int] = {}
+    number = number_of(word)
+    while len(found) < count:
+        found.setdefault(draw(number).facts.fault, number)
+        number = (number + 1) % NUMBERS
+    return list(found.values())
+
+
+def _training(cause: Cause, dice: random.Random) -> Facts:
+    fault = cause.name
     depth = dice.randint(3, 5)
     root, gate = dice.sample(range(1, depth), 2)
     every = dice.randint(3, 5)
@@ -158,7 +107,7 @@ def draw(number: int, fault: str | None = None) -> Case:
     precision = {"cast": "float16", "mixed": "float16", "clip": "amp"}.get(fault, "")
     if fault == "stale":
         precision = dice.choice(["float32", "amp"])
-    facts = Facts(
+    return Facts(
         fault=fault,
         depth=depth,
         width=dice.choice([8, 12, 16, 24]),
@@ -173,4 +122,20 @@ def draw(number: int, fault: str | None = None) -> Case:
         precision=precision or "float32",
         seed=dice.randrange(10**6),
     )
-    return Case(number, facts)
+
+
+def _job(fault: str, dice: random.Random) -> JobFacts:
+    layers, steps = dice.randint(3, 4), dice.choice([7, 8, 9])
+    return JobFacts(
+        fault=fault,
+        layers=layers,
+        # Powers of two: all shapes of a batch then round up to one size of blocks.
+        width=dice.choice([256, 512]),
+        batch=dice.choice([64, 128]),
+        steps=steps,
+        place=dice.randrange(1, layers),
+        times=dice.randint(130, 170),
+        saved=dice.randint(2, steps // 2 - 1),
+        rate=dice.choice([0.001, 0.0015]),
+        seed=dice.randrange(10**6),
+    )

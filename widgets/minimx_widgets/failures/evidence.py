@@ -6,17 +6,10 @@ import math
 from typing import Any
 
 from minimx.core.record import Record
+from minimx_widgets.failures.jobs.facts import JobOutcome
 from minimx_widgets.failures.program import Outcome, short
 from minimx_widgets.tables import Table
 
-#: The evidence that one may ask for: what it is called, and what it shows.
-PROBES = {
-    "message": ("Message", "the error, who pushed the operation, and who waited"),
-    "timeline": ("Timeline", "every operation by worker; the first that failed"),
-    "map": ("Finite map", "magnitudes and NaN by layer and step, forward and back"),
-    "norms": ("Norms", "gradients, loss scale and how far weights moved, by step"),
-    "parameters": ("Parameters", "grad_req, types, whether gradients are fresh"),
-}
 Evidence = dict[str, Any]
 
 
@@ -133,7 +126,7 @@ def parameters(seen: Outcome) -> Evidence:
     return {"kind": "parameters", "rows": seen.parameters, "lines": lines}
 
 
-def losses(seen: Outcome) -> list[list[Any]]:
+def losses(seen: Outcome | JobOutcome) -> list[list[Any]]:
     """(step, loss); None for one that is not finite."""
     return [[step, _number(loss)] for step, loss in seen.losses.items()]
 
@@ -141,6 +134,41 @@ def losses(seen: Outcome) -> list[list[Any]]:
 def _number(value: float) -> float | None:
     """A number that JSON knows."""
     return float(value) if math.isfinite(value) else None
+
+
+# -- the numbers that may be predicted -------------------------------------------------
+
+
+def lines_named(seen: Outcome) -> float:
+    """Lines of the program in the traceback; 0 without an error."""
+    return float(len(seen.frames))
+
+
+def failed_count(seen: Outcome) -> float:
+    """Operations that failed or were poisoned."""
+    assert seen.record is not None
+    return float(len(failed(seen.record)))
+
+
+def finite_steps(seen: Outcome) -> float:
+    """Steps that were run, and in which every number is finite."""
+    assert seen.watch is not None
+    bad: dict[int, int] = {}
+    for (step, phase, _), cell in seen.watch.cells.items():
+        if phase in ("forward", "backward"):
+            bad[step] = bad.get(step, 0) + cell.bad
+    return float(sum(not count for count in bad.values()))
+
+
+def moving_steps(seen: Outcome) -> float:
+    """Steps in which the weights move by more than 0.001, and by a finite distance."""
+    moved = [row["moved"] for row in seen.norms]
+    return float(sum(math.isfinite(one) and one > 1e-3 for one in moved))
+
+
+def moved(seen: Outcome) -> float:
+    """Parameters whose values changed; 0 for a run that an error ended."""
+    return float(sum(row["moved"] for row in seen.parameters))
 
 
 #: Key -> head of the tables of rows.
@@ -179,6 +207,8 @@ def table(evidence: Evidence) -> Table:
         ]
         heads = ("step", "half", "layer", "calls", "not finite", "largest")
         return Table.of(heads, rows, "Finite map")
+    if "heads" in evidence:
+        return Table.of(evidence["heads"], evidence["body"], kind.capitalize())
     if kind in _COLUMNS:
         columns = _COLUMNS[kind]
         cells = [[_cell(row[key]) for key in columns] for row in evidence["rows"]]

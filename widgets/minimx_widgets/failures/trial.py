@@ -13,11 +13,35 @@ from dataclasses import dataclass
 from typing import Final
 
 from minimx.core.errors import ArgumentError, did_you_mean
-from minimx_widgets.failures.case import CAUSES, REMEDIES, Case
-from minimx_widgets.failures.program import Outcome, run
+from minimx_widgets.failures import program
+from minimx_widgets.failures.case import Case, known
+from minimx_widgets.failures.causes import CAUSES, REMEDIES
+from minimx_widgets.failures.jobs import program as job
+from minimx_widgets.failures.jobs.facts import JobFacts, JobOutcome
+from minimx_widgets.failures.jobs.seen import EQUAL
+from minimx_widgets.failures.program import Outcome
 
 #: Losses count as equal if their mean distance is at most this share of their mean.
 CLOSE: Final = 1e-3
+#: A job is slow from this share of the healthy one's images per time on downwards.
+SLOW: Final = 0.95
+
+Seen = Outcome | JobOutcome
+
+
+def run(case: Case, fixes: Sequence[str] = (), **options: bool) -> Seen:
+    """Run the program of a case. options: of its `run`, such as healthy=True."""
+    if isinstance(case.facts, JobFacts):
+        return job.run(case.facts, fixes, **options)
+    return program.run(case.facts, fixes, **options)
+
+
+def complaint(case: Case, seen: Seen) -> str:
+    """The first sign of illness of a run without remedies; empty for none."""
+    if isinstance(seen, JobOutcome):
+        wanted = job.run(case.facts, healthy=True)  # type: ignore[arg-type]
+        return illness_of_job(seen, wanted)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -27,7 +51,7 @@ class Trial:
     remedies: tuple[str, ...]
     healthy: bool
     sign: str
-    outcome: Outcome
+    outcome: Seen
 
     def __repr__(self) -> str:
         mark = "✔ healthy" if self.healthy else "✘ still ill"
@@ -40,15 +64,20 @@ def tried(case: Case, remedies: Collection[str] = ()) -> Trial:
 
     Raises `ArgumentError` for a remedy that is none.
     """
+    offered = REMEDIES[case.program]
     for name in remedies:
-        if name not in REMEDIES:
-            near = did_you_mean(name, REMEDIES)
+        if name not in offered:
+            near = did_you_mean(name, offered)
             raise ArgumentError(
-                f"there is no remedy {name!r}.{near} {', '.join(REMEDIES)}."
+                f"there is no remedy {name!r} for this program.{near} "
+                f"{', '.join(offered)}."
             )
-    fixes = tuple(name for name in REMEDIES if name in remedies)
-    outcome = run(case.facts, fixes)
-    sign = _illness(outcome, run(case.facts, fixes, healthy=True))
+    fixes = tuple(name for name in offered if name in remedies)
+    outcome, wanted = run(case, fixes), run(case, fixes, healthy=True)
+    if isinstance(outcome, JobOutcome) and isinstance(wanted, JobOutcome):
+        sign = illness_of_job(outcome, wanted)
+    else:
+        sign = _illness(outcome, wanted)  # type: ignore[arg-type]
     text = f"the loss ends at {outcome.last_loss:.3g}, as it should"
     return Trial(fixes, not sign, sign or text, outcome)
 
@@ -75,7 +104,38 @@ def _illness(seen: Outcome, wanted: Outcome) -> str:
     return ""
 
 
-def distance(one: Outcome, other: Outcome) -> float:
+def illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
+    """The first sign of illness of a job; empty for a healthy run."""
+    if seen.error:
+        return f"step {seen.ended} ends with {seen.error.split(':')[0]}"
+    bad = [step for step, loss in seen.losses.items() if not math.isfinite(loss)]
+    if bad:
+        return f"the loss of step {bad[0]} is {seen.losses[bad[0]]}"
+    if wanted.error:
+        return f"without the fault it ends with {wanted.error.split(':')[0]}"
+    if seen.at_end > EQUAL:
+        return f"at the end the weights of the nodes differ by up to {seen.at_end:.2g}"
+    if seen.images_per_ms < SLOW * wanted.images_per_ms:
+        return (
+            f"{seen.images_per_ms:,.0f} images a millisecond of virtual time, where "
+            f"the healthy job has {wanted.images_per_ms:,.0f}"
+        )
+    if seen.late_mallocs > wanted.late_mallocs:
+        last = seen.steps[-1]
+        return (
+            f"the GPUs are still asked for memory in the last third of the run, and "
+            f"{last['reserved'] / 1024:,.0f} KiB are reserved for "
+            f"{last['used'] / 1024:,.0f} in use"
+        )
+    if not distance(seen, wanted) <= CLOSE:
+        return (
+            f"the losses end at {seen.last_loss:.3g}, those of the healthy job at "
+            f"{wanted.last_loss:.3g}"
+        )
+    return ""
+
+
+def distance(one: Seen, other: Seen) -> float:
     """How far the losses of two runs are apart, as a share of the second one's."""
     if list(one.losses) != list(other.losses) or not other.losses:
         return math.inf
@@ -95,6 +155,11 @@ class Truth:
 def truth(case: Case) -> Truth:
     """The right answer. The step of an overflow is found by looking."""
     facts = case.facts
+    step: int | None
+    if isinstance(facts, JobFacts):
+        layer = f"dense{facts.place}" if facts.fault == "device" else None
+        step = facts.saved if facts.fault == "restart" else None
+        return Truth(facts.fault, layer, step)
     layer = {
         "async": "table",
         "stale": f"hidden{facts.root}",
@@ -103,11 +168,11 @@ def truth(case: Case) -> Truth:
         "cast": f"gate{facts.gate}",
         "mixed": f"hidden{facts.gate}",
     }.get(facts.fault)
-    step: int | None = None
+    step = None
     if facts.fault in ("async", "empty"):
         step = facts.at
     elif facts.fault == "rate":
-        watch = run(facts, watch=True).watch
+        watch = program.run(facts, watch=True).watch
         assert watch is not None and watch.first is not None
         step = watch.first.step
     return Truth(facts.fault, layer, step)
@@ -131,14 +196,12 @@ def judged(
 
     Raises `ArgumentError` for a cause that is none.
     """
-    if cause not in CAUSES:
-        near = did_you_mean(cause, CAUSES)
-        raise ArgumentError(f"there is no cause {cause!r}.{near} {', '.join(CAUSES)}.")
+    known(cause)
     right = truth(case)
     if cause != right.cause:
         return Verdict(
             False,
-            f"Not that: if it were, {_sign_of(cause)} Look at "
+            f"Not that: if it were, {CAUSES[cause].sign} Look at "
             f"{CAUSES[right.cause].look.split(':')[0]} again.",
         )
     asks: Sequence[str] = CAUSES[cause].asks
@@ -153,18 +216,3 @@ def judged(
             False, f"The cause is right. {question} See {CAUSES[cause].look}."
         )
     return Verdict(True, CAUSES[cause].says)
-
-
-def _sign_of(cause: str) -> str:
-    """What one would see if a cause were the right one."""
-    return {
-        "async": "the record would hold operations that failed.",
-        "stale": "parameters would end with the bits that they began with.",
-        "added": "a parameter would have grad_req='add'.",
-        "empty": "the first bad operation would divide, in forward.",
-        "slope": "the first bad operation would be in the backward half.",
-        "rate": "magnitudes would grow for steps before the first overflow.",
-        "cast": "the first bad operation would compute in float16.",
-        "mixed": "an error would name two types.",
-        "clip": "the loss would be scaled, and the clipped norm far above the limit.",
-    }[cause]

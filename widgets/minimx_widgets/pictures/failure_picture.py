@@ -91,7 +91,7 @@ def _evidence(
     if evidence["kind"] == "map":
         parts += _map(evidence, y, width, dark=dark)
         return parts, y + 22.0 * len(evidence["layers"]) + 26
-    if evidence["kind"] in ("norms", "parameters"):
+    if evidence["kind"] in ("norms", "parameters") or evidence.get("heads"):
         shown = table(evidence)
         wide = (width - 2 * LEFT) / len(shown.heads)
         for k, row in enumerate((shown.heads, *shown.rows)):

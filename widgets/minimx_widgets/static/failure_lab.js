@@ -6,15 +6,16 @@ import { Frame, tipHead, tipRow } from "./lib/page/frame.js";
 import { stateView } from "./lib/page/state_view.js";
 
 const HELP =
-  "A training goes wrong. The curve is what its losses were; a red mark is a loss that is no " +
+  "A program goes wrong. The curve is what its losses were; a red mark is a loss that is no " +
   "finite number. Ask for evidence: each button runs the same program once more under an " +
-  "instrument. Then name the cause, and the layer and the step where it asks for them. Any " +
+  "instrument, and costs points. Before you press it, you may predict the number that its line " +
+  "asks for: a right prediction makes the probe free. Then name the cause, and the layer and the step where it asks for them. Any " +
   "remedy may be tried: the program runs with it, and is compared with the same program without " +
   "the fault. In the finite map a layer has a row and a step a column, forward above backward; " +
   "darker is larger, red holds NaN or infinity.";
 /** @type {[string, string][]} */
 const KEYS = [
-  ["1 2 3 4 5", "ask for evidence"],
+  ["1 2 3 4 5 6", "ask for evidence"],
   ["← → ↑ ↓", "move over the map"],
   ["C", "check the answer"],
   ["R", "run with the remedies"],
@@ -40,6 +41,8 @@ class FailureLab {
     this.model = model;
     this.signal = signal;
     this.at = -1; // the cell of the map that is pointed at
+    /** @type {Map<string, string>} */
+    this.guesses = new Map(); // by probe, what is written and not sent yet
     this.frame = new Frame({
       el: host,
       model,
@@ -116,6 +119,46 @@ class FailureLab {
     this.model.send(message);
   }
 
+  /** Ask for evidence, with the prediction if one is written. @param {string} name */
+  probe(name) {
+    const predict = (this.guesses.get(name) ?? "").trim();
+    this.ask(predict ? { kind: "probe", name, predict } : { kind: "probe", name });
+  }
+
+  /** A probe: its button, its question, and what was predicted. */
+  probeRow([name, label, what, done, cost, question, came], k) {
+    const { state, signal } = this;
+    const press = button({
+      label: done ? label : `${label} · ${cost}`,
+      title: `${label}: ${what} (${k + 1}); points: ${cost}`,
+      kind: "solid",
+      signal,
+      onclick: () => this.probe(name),
+    });
+    press.setAttribute("aria-pressed", String(state.open === name));
+    press.dataset.done = String(done);
+    const row = el("div", { class: "mx-fail-probe" }, press);
+    if (done) {
+      const good = came ? String(came.startsWith("✔")) : "";
+      row.append(el("span", { class: "mx-fail-came", text: came || question, data: { good } }));
+      return row;
+    }
+    const guess = el("input", {
+      class: "mx-entry mx-fail-guess",
+      type: "text",
+      "aria-label": `Your prediction: ${question}`,
+      placeholder: "predict",
+      signal,
+      oninput: () => this.guesses.set(name, guess.value),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        if (event.key === "Enter") this.probe(name);
+      },
+    });
+    guess.value = this.guesses.get(name) ?? "";
+    row.append(guess, el("span", { class: "mx-fail-came", text: question }));
+    return row;
+  }
+
   answer() {
     if (!this.cause.value) return;
     const step = this.step.hidden || this.step.value === "" ? null : Number(this.step.value);
@@ -140,20 +183,7 @@ class FailureLab {
     this.renew();
     this.symptom.textContent = state.symptom;
     this.curve.replaceChildren(curve(state.losses, state.steps));
-    this.probes.replaceChildren(
-      ...state.probes.map(([name, label, what, done], k) => {
-        const node = button({
-          label,
-          title: `${label}: ${what} (${k + 1})`,
-          kind: "solid",
-          signal: this.signal,
-          onclick: () => this.ask({ kind: "probe", name }),
-        });
-        node.setAttribute("aria-pressed", String(state.open === name));
-        node.dataset.done = String(done);
-        return node;
-      }),
-    );
+    this.probes.replaceChildren(...state.probes.map((probe, k) => this.probeRow(probe, k)));
     this.at = -1;
     frame.hideTip();
     this.evidence.replaceChildren(...this.shown(state.evidence));
@@ -168,6 +198,7 @@ class FailureLab {
     frame.setNumbers([
       ["case", String(state.case)],
       ["probes", `${used} of ${state.probes.length}`],
+      ["points", String(state.cost)],
       ["", state.solved ? "solved" : ""],
     ]);
     const map = [
@@ -196,6 +227,7 @@ class FailureLab {
     const key = `${state.case} ${state.layers} ${state.steps}`;
     if (this.frame.root.dataset.key === key) return;
     this.frame.root.dataset.key = key;
+    this.guesses.clear();
     const option = (/** @type {string} */ value, text = value) => el("option", { value, text });
     this.cause.replaceChildren(
       option("", "choose a cause …"),
@@ -220,6 +252,7 @@ class FailureLab {
     if (evidence.kind === "map") return [...lines, this.map(evidence)];
     if (evidence.kind === "norms") return [...lines, normsOf(evidence.rows)];
     if (evidence.kind === "parameters") return [...lines, parametersOf(evidence.rows)];
+    if (evidence.heads?.length) return [...lines, grid(evidence.heads, evidence.body)];
     if (evidence.kind === "timeline")
       return [...lines, el("p", { text: "The whole record is below, at that operation." })];
     return lines;
@@ -305,7 +338,7 @@ class FailureLab {
       const [right, down] = moves[event.key];
       this.move(right, down);
     } else if (state.probes[Number(press) - 1])
-      this.ask({ kind: "probe", name: state.probes[Number(press) - 1][0] });
+      this.probe(state.probes[Number(press) - 1][0]);
     else if (press === "c") this.answer();
     else if (press === "r") this.treat();
     else if (press === "n") this.ask({ kind: "next" });

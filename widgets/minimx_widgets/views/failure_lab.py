@@ -1,12 +1,15 @@
-"""`FailureLab`: a training run that goes wrong, sealed; find out why, and cure it.
+"""`FailureLab`: a program that goes wrong, sealed; find out why, and cure it.
 
-    lab = FailureLab()          # or FailureLab(7), FailureLab(7, fault="empty")
-    lab.probe("map")            # evidence; each piece counts
+    lab = FailureLab()              # or FailureLab(7), FailureLab(7, fault="empty")
+    lab = FailureLab("monday")      # one case for all who have the same word
+    lab.probe("map", predict=7)     # evidence; costs points, if the number is wrong
     lab.answer("empty", layer="normalise", step=7)
-    lab.treat("eps")            # the program runs with the remedy
+    lab.treat("eps")                # the program runs with the remedy
+    lab.bill()                      # what was predicted, and what it cost
 
-Every case is a real training that really fails. A probe runs it once more under an
-instrument; a remedy runs it changed, beside the same program without the fault.
+Every case is a real program that really fails: a training whose numbers go wrong, or a
+job on two simulated GPUs that is slow, wasteful or unequal. A probe runs it once more
+under an instrument; a remedy runs it changed, beside the program without the fault.
 """
 
 from __future__ import annotations
@@ -28,16 +31,27 @@ from minimx_widgets.code.errors import Place, source_of_error
 from minimx_widgets.code.pieces import Code
 from minimx_widgets.failures import (
     CAUSES,
+    PROBES,
     REMEDIES,
     Case,
     Trial,
     Verdict,
     draw,
     judged,
+    number_of,
     tried,
 )
 from minimx_widgets.failures import evidence as seen_by
-from minimx_widgets.failures.program import Outcome, run
+from minimx_widgets.failures.case import NUMBERS
+from minimx_widgets.failures.jobs.facts import JobOutcome
+from minimx_widgets.failures.probes import (
+    REMEDY,
+    WRONG,
+    Prediction,
+    number_in,
+    predicted,
+)
+from minimx_widgets.failures.trial import Seen, complaint, run
 from minimx_widgets.pictures import failure_picture
 from minimx_widgets.saving.states import HasState, StateOf
 from minimx_widgets.tables import Table, Tables
@@ -45,14 +59,6 @@ from minimx_widgets.views.engine_timeline import EngineTimeline
 
 #: Trainings of two labs at once would turn each other's knobs.
 _running = threading.Lock()
-#: What each instrument needs a run to do, and what it makes of it.
-_INSTRUMENTS: dict[str, tuple[dict[str, Any], Any]] = {
-    "message": ({}, seen_by.message),
-    "timeline": ({"record": True}, seen_by.timeline),
-    "map": ({"watch": True}, seen_by.finite_map),
-    "norms": ({"norms": True}, seen_by.norms),
-    "parameters": ({}, seen_by.parameters),
-}
 
 
 class FailurePanel(StateOf, ShowsSource, anywidget.AnyWidget):
@@ -73,18 +79,22 @@ class FailurePanel(StateOf, ShowsSource, anywidget.AnyWidget):
 class FailureLab(HasState, Pictured):
     """One case after the other.
 
-    number: of a case; None draws one. fault: a cause by name, to practise with.
-    `probe`, `answer`, `treat` and `next` are what the buttons do.
+    number: of a case, or a word that a class has agreed on; None draws one. fault: a
+    cause by name, to practise with. `probe`, `answer`, `treat` and `next` are what the
+    buttons do. cost: points so far; par: those of the shortest way.
     """
 
-    def __init__(self, number: int | None = None, fault: str | None = None) -> None:
+    def __init__(
+        self, number: int | str | None = None, fault: str | None = None
+    ) -> None:
         self._revision = 0
         self.panel = FailurePanel()
+        number = _numbered(number)
         self._first = number, fault
         self.stage = ipywidgets.Box(layout=ipywidgets.Layout(flex_flow="column"))
         self.box = ipywidgets.VBox([self.panel, self.stage])
         self.timeline: EngineTimeline | None = None
-        self._begin(_drawn() if number is None else number, fault)
+        self._begin(number, fault)
         self.panel.belong(self)
         self.panel.on_msg(self._hear)
 
@@ -92,8 +102,11 @@ class FailureLab(HasState, Pictured):
         self._fault = fault
         self.case: Case = draw(number, fault)
         with _running:
-            self._plain: Outcome = run(self.case.facts)
+            self._plain: Seen = run(self.case)
+            self._complaint = complaint(self.case, self._plain)
         self.panel.ended = self._plain.raised
+        self.predictions: dict[str, Prediction] = {}
+        self._paid: list[tuple[str, str, int]] = []
         self.seen: dict[str, seen_by.Evidence] = {}
         self._open: str | None = None
         self.verdict: Verdict | None = None
@@ -108,13 +121,15 @@ class FailureLab(HasState, Pictured):
         return self.panel
 
     def state_names(self) -> tuple[str, ...]:
-        """The case, the probes that were taken, and what was tried."""
-        return ("case", "fault", "probes", "tried")
+        """The case, the probes that were taken and predicted, and what was tried."""
+        return ("case", "fault", "probes", "said", "tried")
 
     def state_parts(self) -> dict[str, Any]:
         """Which case, and how far one is with it."""
         tried = list(self.trial.remedies) if self.trial else []
-        parts = {"probes": list(self.seen), "tried": tried, "fault": self._fault}
+        said = {name: one.said for name, one in self.predictions.items()}
+        parts: dict[str, Any] = {"probes": list(self.seen), "said": said}
+        parts |= {"tried": tried, "fault": self._fault}
         return {"case": self.case.number} | {n: v for n, v in parts.items() if v}
 
     def bring_state(self, parts: Mapping[str, Any]) -> None:
@@ -123,8 +138,9 @@ class FailureLab(HasState, Pictured):
         if isinstance(number, bool) or not isinstance(number, int | None):
             raise ArgumentError(f"case={number!r} is not the number of a case.")
         self.next(number, None if fault is None else str(fault))
+        said = dict(parts.get("said", {}))
         for name in parts.get("probes", ()):
-            self.probe(str(name))
+            self.probe(str(name), said.get(name))
         if parts.get("tried"):
             self.treat(*map(str, parts["tried"]))
 
@@ -134,6 +150,11 @@ class FailureLab(HasState, Pictured):
     def symptom(self) -> str:
         """What a user of the program would complain of."""
         plain, steps = self._plain, self.case.facts.steps
+        if isinstance(plain, JobOutcome):
+            return (
+                f"A job of {steps} steps on two simulated GPUs. Last week it was "
+                f"healthy. Now: {self._complaint}."
+            )
         if plain.error:
             kind = plain.error.split(":")[0]
             return (
@@ -152,26 +173,36 @@ class FailureLab(HasState, Pictured):
             f"{plain.last_loss:.3g}."
         )
 
-    def next(self, number: int | None = None, fault: str | None = None) -> None:
+    def next(self, number: int | str | None = None, fault: str | None = None) -> None:
         """Another case."""
-        self._begin(_drawn() if number is None else number, fault)
+        self._begin(_numbered(number), fault)
 
-    def probe(self, name: str) -> Table:
+    def probe(self, name: str, predict: float | str | None = None) -> Table:
         """Run the case under an instrument, and open what it saw.
 
-        Raises `ArgumentError` for an instrument that is none.
+        predict: the number that the instrument's question asks for. A right one makes
+        the probe free. What was seen already costs nothing, and takes no prediction.
+        Raises `ArgumentError` for an instrument that is none, and for a prediction that
+        cannot be read; nothing runs then.
         """
-        if name not in _INSTRUMENTS:
-            near = did_you_mean(name, _INSTRUMENTS)
+        offered = PROBES[self.case.program]
+        if name not in offered:
+            near = did_you_mean(name, offered)
             raise ArgumentError(
-                f"there is no instrument {name!r}.{near} {', '.join(_INSTRUMENTS)}."
+                f"there is no instrument {name!r} for this program.{near} "
+                f"{', '.join(offered)}."
             )
+        one = offered[name]
+        if predict is not None:
+            number_in(one, predict)
         if name not in self.seen:
-            wants, look = _INSTRUMENTS[name]
             with _running:
-                outcome = run(self.case.facts, **wants) if wants else self._plain
-            self.seen[name] = look(outcome)
-            if name == "timeline":
+                outcome = run(self.case, (), **one.wants) if one.wants else self._plain
+            self.seen[name] = one.look(outcome)
+            self._pay_for(
+                name, None if predict is None else predicted(one, predict, outcome)
+            )
+            if name in ("timeline", "layers") and outcome.record is not None:
                 self._show(outcome)
         self._open = name
         self._refresh()
@@ -183,6 +214,8 @@ class FailureLab(HasState, Pictured):
         """Name the cause, and the layer and the step where it asks for them."""
         with _running:
             self.verdict = judged(self.case, cause, layer, step)
+        if not self.verdict.right:
+            self._paid.append((f"answer {cause}", "✘ wrong", WRONG))
         self._refresh()
         return self.verdict
 
@@ -190,8 +223,34 @@ class FailureLab(HasState, Pictured):
         """Run the program with remedies, and say whether it is healthy."""
         with _running:
             self.trial = tried(self.case, remedies)
+        with_ = " + ".join(self.trial.remedies) or "nothing"
+        cured = "✔ healthy" if self.trial.healthy else "✘ still ill"
+        self._paid.append((f"run with {with_}", cured, REMEDY))
         self._refresh()
         return self.trial
+
+    def question(self, name: str) -> str:
+        """The number that may be predicted before a probe, as a question."""
+        return PROBES[self.case.program][name].question.format(
+            steps=self.case.facts.steps
+        )
+
+    @property
+    def cost(self) -> int:
+        """Points for probes, wrong answers and runs with remedies so far."""
+        return sum(points for *_, points in self._paid)
+
+    @property
+    def par(self) -> int:
+        """Points of the shortest way without a prediction: one probe, one remedy."""
+        cause = CAUSES[self.case.facts.fault]
+        return PROBES[cause.program][cause.probe].cost + REMEDY
+
+    def bill(self) -> Table:
+        """What was done, what became of it, and its points."""
+        rows = [(done, came, str(points)) for done, came, points in self._paid]
+        rows.append(("in all", "", str(self.cost)))
+        return Table.of(("done", "what came of it", "points"), rows, "Bill")
 
     @property
     def solved(self) -> bool:
@@ -209,7 +268,8 @@ class FailureLab(HasState, Pictured):
         cured = "cured" if self.trial is not None and self.trial.healthy else "ill"
         return (
             f"FailureLab(case {self.case.number}, {len(self.seen)} of "
-            f"{len(_INSTRUMENTS)} probes, cause {named}, program {cured})"
+            f"{len(PROBES[self.case.program])} probes, {self.cost} points, "
+            f"cause {named}, program {cured})"
         )
 
     def table(self) -> Tables:
@@ -233,11 +293,20 @@ class FailureLab(HasState, Pictured):
 
     # The inside
 
-    def _show(self, outcome: Outcome) -> None:
+    def _pay_for(self, name: str, one: Prediction | None) -> None:
+        """Note what a probe costs: nothing where its number was predicted."""
+        points = PROBES[self.case.program][name].cost
+        came = "no prediction"
+        if one is not None:
+            self.predictions[name] = one
+            came, points = repr(one), 0 if one.right else points
+        self._paid.append((f"probe {name}", came, points))
+
+    def _show(self, outcome: Seen) -> None:
         """The engine timeline of a run, at the first operation that failed."""
         self._clear_stage()
         self.timeline = EngineTimeline(outcome.record, height=150)
-        op = self.seen["timeline"]["op"]
+        op = self.seen.get("timeline", {}).get("op")
         if op:
             self.timeline.select(op)
         self.stage.children = (self.timeline,)
@@ -260,14 +329,12 @@ class FailureLab(HasState, Pictured):
             "case": self.case.number,
             "symptom": self.symptom,
             "losses": seen_by.losses(self._plain),
-            "probes": [
-                [name, *text, name in self.seen]
-                for name, text in seen_by.PROBES.items()
-            ],
+            "probes": self._probes(),
+            "cost": self.cost,
             "open": self._open or "",
             "evidence": None if self._open is None else self.seen[self._open],
             "causes": [[c.name, c.text, list(c.asks)] for c in CAUSES.values()],
-            "remedies": [[name, text] for name, text in REMEDIES.items()],
+            "remedies": list(map(list, REMEDIES[self.case.program].items())),
             "layers": list(self._plain.layers),
             "steps": facts.steps,
             "verdict": verdict,
@@ -277,6 +344,17 @@ class FailureLab(HasState, Pictured):
             "note": note,
             "revision": self._revision,
         }
+
+    def _probes(self) -> list[list[Any]]:
+        """Name, label, what it shows, whether it was taken, cost, question, outcome."""
+        return [
+            [
+                *(name, one.label, one.what, name in self.seen, one.cost),
+                f"{self.question(name)} ({one.unit})",
+                repr(self.predictions[name]) if name in self.predictions else "",
+            ]
+            for name, one in PROBES[self.case.program].items()
+        ]
 
     def _hear(self, _widget: Any, message: dict[str, Any], _buffers: Any) -> None:
         """A button was pressed; the work is done beside, so that the page answers."""
@@ -296,7 +374,7 @@ class FailureLab(HasState, Pictured):
         note = ""
         try:
             if kind == "probe":
-                self.probe(str(message["name"]))
+                self.probe(str(message["name"]), message.get("predict") or None)
             elif kind == "answer":
                 step = message.get("step")
                 self.answer(
@@ -313,5 +391,8 @@ class FailureLab(HasState, Pictured):
         self._refresh(note=note)
 
 
-def _drawn() -> int:
-    return random.SystemRandom().randrange(10_000)
+def _numbered(number: int | str | None) -> int:
+    """The number of a case: as given, of a word, or drawn."""
+    if isinstance(number, str):
+        return number_of(number)
+    return random.SystemRandom().randrange(NUMBERS) if number is None else number

@@ -211,6 +211,12 @@ OTHER: dict[str, dict[str, tuple[dict[str, Any], str]]] = {
         ),
         "wait_before_stop": ({"with_it": 3, "without": 3}, "fails"),
     },
+    "15": {
+        "static_or_shapes": ({"static": True, "shapes": True}, "holds"),
+        "nccl_and_larger": ({"cured": {"store": True, "batch": True}}, "holds"),
+        "updates_or_seeds": ({"apart": {"unsummed": 0.0, "seeds": 0.0}}, "fails"),
+        "json_graphs": ({"faulty": 8, "healthy": 8}, "fails"),
+    },
     "16": {
         "exact_size": ({"sizes": (1, 2), "calls": 2}, "holds"),
         "round_for_changing_shapes": ({"costs": {"training": (1.0, 2.0)}}, "holds"),

@@ -15,6 +15,7 @@ from minimx.commands.cli import main
 from minimx.core.errors import MXNetError
 from minimx.kvstore.simulation import Cluster
 from minimx_widgets.course import claims
+from minimx_widgets.course.cases import filing_claims as filing
 from minimx_widgets.course.cases import relying_claims as relying
 from minimx_widgets.course.cases import trying_claims as trying
 from minimx_widgets.course.cases.relying import load_all, save_all
@@ -49,6 +50,7 @@ SLOW = {
     ("12", "fits_128"),
     ("13", "bucket_size"),
     ("13", "equal_seeds"),
+    ("15", "nccl_and_larger"),
     ("conv", "filtered_is_more_exact"),
     ("conv", "sometimes_helps"),
 }
@@ -151,6 +153,10 @@ def test_the_page_has_the_verdicts_of_slow_experiments(key: tuple[str, str]) -> 
         (several.trees, {"clusters": [Cluster.mesh()]}, "holds"),
         (several.trees, {"clusters": [Cluster.pcie()]}, "fails"),
         (several.bigger_than, {"elements": 999_999}, "holds"),
+        (filing.static_or_shapes, {"fault": "seeds"}, "fails"),
+        (filing.nccl_and_larger, {"faults": ("batch",)}, "holds"),
+        (filing.updates_or_seeds, {"faults": ("loop",)}, "fails"),
+        (filing.json_graphs, {"fault": "store"}, "fails"),
         (pools.exact_size, {"sizes": (4096, 8192)}, "holds"),
         (
             pools.round_for_changing_shapes,

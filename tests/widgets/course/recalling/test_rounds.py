@@ -113,7 +113,7 @@ def test_a_choice_that_is_damaged_or_outdated_is_made_again(tmp_path: Path) -> N
         answer_all(found)
         assert len(Ledger(path)) == 2
     path.write_text(f"{begin}}}\n")
-    assert "1 lines" in recall("09", Ledger(path)).cards[0].ledger.notice
+    assert "1 line of" in recall("09", Ledger(path)).cards[0].ledger.notice
 
 
 def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Reading order:
     others       one module for each notebook, named like the notebook's other module
 
 `of("05")` makes the experiments of a notebook; `every()` knows all claims. Those of
-notebooks 13 and 16, and of two cases, live beside their experiments.
+notebooks 13, 15 and 16, and of two cases, live beside their experiments.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ MODULES: Mapping[str, str] = {
     "12": f"{_HERE}.batching",
     "13": f"{_COURSE}.data_parallel.claims",
     "14": f"{_HERE}.profiling",
+    "15": f"{_COURSE}.cases.filing_claims",
     "16": f"{_COURSE}.own_policies.claims",
     "conv": f"{_HERE}.convolving",
     "every": f"{_COURSE}.cases.trying_claims",

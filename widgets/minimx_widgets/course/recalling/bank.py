@@ -17,7 +17,7 @@ from minimx_widgets.course.recalling.question import Question
 #: Notebooks in the order in which they are read; the cases beside their subjects.
 ORDER: Final = (
     *("00", "01", "02", "03", "04", "05", "06", "07", "colours", "08", "09", "10"),
-    *("conv", "11", "12", "13", "14", "same", "rely", "every", "16"),
+    *("conv", "11", "12", "13", "14", "same", "rely", "every", "15", "16"),
 )
 #: The files with the questions, in the folder `questions`.
 FILES: Final = ("engine", "graphs", "memory", "kernels", "together", "cases")
@@ -44,6 +44,7 @@ PREFERRED: Final[Mapping[str, Sequence[str]]] = {
     "same": ("11/mean", "conv/rounding"),
     "rely": ("01/reading", "12/ninety"),
     "every": ("08/cutoff-again", "05/pieces"),
+    "15": ("13/apart", "rely/momentum"),
     "16": ("08/classes", "08/pieces"),
 }
 

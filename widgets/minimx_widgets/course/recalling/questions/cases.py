@@ -1,4 +1,4 @@
-"""The cases beside the course: before you rely on it, every other knob, the same."""
+"""Case files, and the cases: before you rely on it, every other knob, the same."""
 
 from __future__ import annotations
 
@@ -153,5 +153,73 @@ QUESTIONS = (
         },
         why="What that changes is the measure for all other differences.",
         about=["same/lstm"],
+    ),
+    number(
+        "15/late",
+        "A program reads its losses after every {every} steps, steps are counted from "
+        "0, and an operation fails in step {at}. In which step does the program stop?",
+        lambda at, every: (at // every + 1) * every - 1,
+        by="the rule",
+        numbers={"at": (10, 13, 16), "every": (6, 4, 7)},
+        wrong={
+            lambda at, every: at: "That is where the operation failed. The program "
+            "hears of it when it reads a result.",
+            lambda at, every: (at // every + 1) * every: "The losses are read at the "
+            "end of that step, not in the next one.",
+        },
+        about=["15/heard"],
+    ),
+    number(
+        "15/again",
+        "A job has {steps} steps. It is stopped after {saved} of them, and goes on "
+        "from a checkpoint of the weights, without the momentum. How many of its "
+        "losses are those of a job that never stopped?",
+        lambda steps, saved: saved + 1,
+        "losses",
+        by="the rule",
+        numbers={"saved": (11, 17, 22), "steps": (40, 60)},
+        wrong={
+            lambda steps, saved: saved: "The first loss after the restart is computed "
+            "from weights alone, and these came back.",
+            lambda steps, saved: steps: "The next update needs the momentum.",
+        },
+        about=["15/kept"],
+    ),
+    choice(
+        "15/decides",
+        "Three causes are left. Which probe do you pay for?",
+        "One for which each of the causes predicts another number.",
+        {
+            "The one that shows most at once.": "What it shows may be the same for all "
+            "three causes.",
+            "The one that fits the cause that you believe in.": "If the other causes "
+            "fit as well, it decides nothing.",
+        },
+        why="Write the three numbers down before the probe runs.",
+    ),
+    choice(
+        "15/nodes",
+        "Two nodes end with different weights. The difference was there before the "
+        "first step, and hardly changes. Is the sum of the gradients missing?",
+        "No: then the difference would begin at zero and grow.",
+        {
+            "Yes: without a sum the nodes train alone.": "They would, from equal "
+            "weights, and the difference would grow with every step.",
+            "It cannot be said without another probe.": "Both causes predict something "
+            "for the first row, and not the same.",
+        },
+    ),
+    choice(
+        "15/cured",
+        "A colleague changes three settings at once, and the job is healthy. What is "
+        "known about its cause?",
+        "That one of the three, or several together, cure it.",
+        {
+            "That all three were wrong.": "Two of them may have changed nothing.",
+            "Nothing at all.": "Something among the three helps: take them back one at "
+            "a time.",
+        },
+        why="A remedy is an experiment as well, and one that changes three things "
+        "cannot be read.",
     ),
 )
