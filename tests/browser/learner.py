@@ -239,15 +239,13 @@ class Walk:
         return self.notebook.page.locator(f'[data-walk="{place}"]')
 
     def lock_in(self, card: Locator, text: str, sure: int) -> None:
-        """Write an answer and how sure one is, press the button, and wait.
-
-        The number beside the slider is written: keys would send one message each, and
-        the page keeps all but the first back until a busy kernel has answered it.
-        """
+        """Write an answer, move the slider by keys, press the button at once; wait."""
         card.locator("input[type=text]").first.fill(text)
-        readout = card.locator(".widget-readout")
-        readout.fill(str(sure))
-        readout.press("Enter")
+        steps = (sure - 70) // 5
+        for _ in range(abs(steps)):
+            card.locator(".noUi-handle").press(
+                "ArrowRight" if steps > 0 else "ArrowLeft"
+            )
         card.get_by_role("button", name="Lock in").click()
         card.get_by_text("You said").wait_for(timeout=60_000)
         assert card.locator("input[type=text]").first.is_disabled()

@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from minimx_widgets.course.teaching import exercises, lessons
 from tests.notebooks.answers import short
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +123,41 @@ def test_the_source_of_a_card_is_folded(path: Path) -> None:
         if cell.source.startswith("PredictCard("):
             hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
             assert hidden, f"{cell.id}: set jupyter.source_hidden in its metadata"
+
+
+@every_notebook
+def test_a_picture_comes_first(path: Path) -> None:
+    """Within three cells and three hundred words."""
+    words = 0
+    for place, cell in enumerate(read(path).cells):
+        if any(is_picture(output) for output in cell.get("outputs", ())):
+            assert place <= 3 and words <= 300
+            return
+        if cell.cell_type == "markdown":
+            words += len(cell.source.split())
+    pytest.fail("no picture at all")
+
+
+def is_picture(output: Any) -> bool:
+    """Whether something drawn is stored, or a view that draws."""
+    data = output.get("data", {})
+    drawn = "image/svg+xml" in data or "image/png" in data
+    return drawn or "<svg" in data.get("text/html", "")
+
+
+@every_notebook
+def test_times_are_those_of_its_cells(path: Path) -> None:
+    """What the beginning says, against words, questions and exercises."""
+    found = lessons.parts(exercises.read(path))
+    minutes = lessons.core(found)
+    rest = sum(part.minutes for part in found) - minutes
+    said = re.search(
+        r"It takes about (\d+)\sminutes,\sand\sabout\s(\d+)\smore",
+        read(path).cells[0].source,
+    )
+    assert said, "how long does it take?"
+    assert abs(int(said[1]) - minutes) <= 5 and minutes <= 47.5
+    assert abs(int(said[2]) - rest) <= 5
 
 
 @every_notebook

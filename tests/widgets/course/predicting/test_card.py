@@ -9,7 +9,7 @@ import pytest
 from minimx_widgets.course import PredictCard
 from minimx_widgets.course.predicting.card import distance
 from minimx_widgets.course.predicting.ledger import Ledger
-from tests.widgets.course.pressing import press
+from tests.widgets.course.pressing import finished, press
 
 
 def ask(question: str, measure: Any, *args: Any, **kwargs: Any) -> PredictCard:
@@ -50,6 +50,16 @@ def test_a_locked_prediction_cannot_be_changed() -> None:
         card.predict(10)
     with pytest.raises(ValueError, match="no other numbers"):
         card.again()
+
+
+def test_how_sure_one_is_may_arrive_just_after_the_click() -> None:
+    """The page sends the last of several quick changes late."""
+    card = ask("How many?", lambda: 10.0)
+    card._number.value = "10"
+    card._button.click()
+    card._sure.value = 90
+    finished()
+    assert card.confidence == 90
 
 
 def test_a_measurement_that_fails_leaves_the_card_open() -> None:

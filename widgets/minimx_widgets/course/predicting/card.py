@@ -6,6 +6,7 @@ import html
 import math
 import random
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ _TEXT = "line-height:1.5;white-space:normal"
 _FRAME = "border:1px solid var(--jp-border-color1);padding:0.6em 0.9em;max-width:50em"
 #: How far from the answer a wrong answer that is known by name may be, relatively.
 ALIKE = 0.02
+#: Seconds in which what was set before a click may still arrive.
+UNDER_WAY = 0.25
 #: A number, or how to compute it from the numbers of the question.
 Wrong = Mapping[float | Callable[..., float], str]
 
@@ -241,12 +244,14 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         except Unreadable as error:
             self._answer.value = html.escape(str(error))
             return
-        sure = self._sure.value
         self._enable(False)  # here already, so that a second click finds it locked
 
         def work() -> None:
+            # Of several quick changes the page sends the last one when the kernel has
+            # answered the first, and this click comes between the two.
+            time.sleep(UNDER_WAY)
             try:
-                self.predict(value, sure)
+                self.predict(value, self._sure.value)
             except Exception:  # already shown on the card, which is open again
                 return
 

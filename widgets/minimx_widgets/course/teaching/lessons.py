@@ -27,6 +27,9 @@ from minimx_widgets.course.teaching.questions import Question, plain, questions
 #: Words a minute of a reader in a second language, and minutes of everything else.
 PACE = 100
 CELL, PREDICTION, QUESTION, FADED, FREE = 0.5, 2.0, 1.5, 6.0, 12.0
+#: Sections that can be read at home, and the one that may be worked on there.
+HOME = ("Before the case", "Case", "Read the core", "Claim verdict")
+HOMEWORK = "Free exercise"
 #: How cells begin that ask several questions.
 ROUNDS = ("recall(", "exit_ticket(")
 
@@ -63,6 +66,16 @@ def parts(book: dict[str, Any]) -> list[Part]:
     return [Part(*each) for each in found.items()]
 
 
+def core(found: Sequence[Part]) -> float:
+    """Minutes of the core path: without what is done at home or marked (more)."""
+    left_out = (*HOME, HOMEWORK)
+    return sum(
+        part.minutes
+        for part in found
+        if part.heading not in left_out and "(more)" not in part.heading
+    )
+
+
 def lesson(path: Path, bank: Sequence[Question]) -> str:
     """The page of a notebook, in Markdown. bank: its questions."""
     book = exercises.read(path)
@@ -94,12 +107,12 @@ def _times(found: Sequence[Part]) -> Iterator[str]:
     total = sum(part.minutes for part in found)
     yield (
         f"About {5 * round(total / 5)} minutes for readers in a second language "
-        f"({PACE} words a minute). Sections that can be read at home are marked."
+        f"({PACE} words a minute), of which {5 * round(core(found) / 5)} are the core "
+        "path: without the free exercise, and without what can be read at home."
     )
-    home = ("Before the case", "Case", "Read the core", "Claim verdict")
     rows = [
         f"| {part.heading} | {max(1, round(part.minutes))} | "
-        f"{'at home' if part.heading in home or '(more)' in part.heading else ''} |"
+        f"{'at home' if part.heading in HOME or '(more)' in part.heading else ''} |"
         for part in found
     ]
     yield "\n".join(["| section | minutes | |", "|---|---:|---|", *rows])
