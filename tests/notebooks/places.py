@@ -51,7 +51,7 @@ def variables() -> list[Knob]:
 def cells() -> Iterator[tuple[Place, dict[str, Any]]]:
     """Every cell of the course, with each part that begins in it or it stands in."""
     for path in notebooks():
-        heading = ""
+        heading = "Before the case"
         for cell in exercises.read(path)["cells"]:
             found = [heading]
             if cell["cell_type"] == "markdown":
