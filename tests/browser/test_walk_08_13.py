@@ -50,7 +50,7 @@ def test_pools(notebook: Notebook, jupyterlab: JupyterLab) -> None:
         },
     )
     walk.whole()
-    walk.after_a_restart([1, 3, 5])
+    walk.after_a_restart([1, 4, 6])
 
 
 def test_kvstore(notebook: Notebook, jupyterlab: JupyterLab) -> None:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from minimx_widgets.course.same import SIZES, Comparison, recorded
-from minimx_widgets.course.same.curves import curves
+from minimx_widgets.course.same.curves import beginning, curves
 from minimx_widgets.course.same.record import LIBRARIES, RESULTS
 
 KEPT = sorted(path for name in SIZES for path in RESULTS.glob(f"*-{name}.json"))
@@ -82,3 +82,17 @@ def test_the_picture_has_a_line_for_each_seed(name: str, dark: bool) -> None:
         assert marks.count("0.8") == 2 * 3 * len(LIBRARIES)
     assert counts[1] == counts[0] + 1
     assert "yours, just now" in live.rich and "yours" not in plain.rich
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_beginning_has_a_line_for_each_run_and_ends_where_it_is_told(
+    dark: bool,
+) -> None:
+    kept = recorded("resnet")
+    for steps in (8, 20):
+        shown = beginning(kept, steps, dark=dark)
+        root = ElementTree.fromstring(shown.rich)
+        drawn = [part for part in root.iter() if part.tag.endswith("polyline")]
+        points = [len(line.get("points", "").split()) for line in drawn]
+        assert points.count(steps) == 3 * len(LIBRARIES)
+        assert f"the first {steps} losses of 6 runs" in repr(shown)

@@ -56,7 +56,7 @@ def test_questions_stand_with_their_answers_folded(
 def test_pictures_are_those_of_the_notebook(decks: dict[str, str]) -> None:
     text = decks["08-pools-and-fragmentation.ipynb"]
     found = re.findall(r"data:image/svg\+xml;base64,([^\"]+)", text)
-    assert len(found) == 5
+    assert len(found) == 6
     for each in found:
         assert ElementTree.fromstring(base64.b64decode(each)).tag.endswith("svg")
 

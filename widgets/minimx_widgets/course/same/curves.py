@@ -88,6 +88,30 @@ def curves(
     return Shown(title, picture, "image/svg+xml")
 
 
+def beginning(comparison: Comparison, steps: int, *, dark: bool = False) -> Shown:
+    """Both libraries' losses of the first steps, a line for each seed and library."""
+    ink = palette.surface("ink", dark=dark)
+    lines = [
+        (name, run[name]["losses"][:steps])
+        for run in comparison.runs
+        for name in LIBRARIES
+    ]
+    every = [loss for _, losses in lines for loss in losses]
+    low, high = math.floor(min(every)), math.ceil(max(every))
+    panel = Panel(LOSSES[0], SCORES[1], steps, low, high)
+    parts = [svg.text(14, 22, TITLES[comparison.name], ink, size=13, bold=True)]
+    parts += panel.axes("loss", "step", dark=dark)
+    for name, losses in lines:
+        points = [panel.at(k, loss) for k, loss in enumerate(losses, 1)]
+        looks: dict[str, Any] = {"dash": DASH[name], "width": 2.4}
+        parts.append(svg.line(points, colour(name, dark), **looks))
+    names = [(text, colour(name, dark)) for name, text in LIBRARIES.items()]
+    parts += svg.legend(LOSSES[0] + 60, 42, names, SCORES[1], dark=dark)[0]
+    title = f"{TITLES[comparison.name]}: the first {steps} losses of {len(lines)} runs"
+    picture = svg.picture(WIDTH, HEIGHT, parts, title=title, dark=dark)
+    return Shown(title, picture, "image/svg+xml")
+
+
 def _scores(comparison: Comparison, *, dark: bool) -> list[str]:
     """A line for each seed through the scores after every epoch."""
     runs = comparison.runs
