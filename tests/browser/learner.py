@@ -233,6 +233,10 @@ class Walk:
 
     # -- what hands do -----------------------------------------------------------------
 
+    def last(self, source: str) -> int:
+        """The place of the last cell with this code."""
+        return max(place for place, text in enumerate(self.sources) if text == source)
+
     def cell(self, place: int) -> Locator:
         """A cell on the page, brought into sight."""
         self.notebook.page.evaluate(FIND, place)

@@ -152,7 +152,7 @@ def test_times_are_those_of_its_cells(path: Path) -> None:
     minutes = lessons.core(found)
     rest = sum(part.minutes for part in found) - minutes
     said = re.search(
-        r"It takes about (\d+)\sminutes,\sand\sabout\s(\d+)\smore",
+        r"takes?\sabout\s(\d+)\sminutes,\sand\sabout\s(\d+)\smore",
         read(path).cells[0].source,
     )
     assert said, "how long does it take?"
