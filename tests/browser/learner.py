@@ -68,19 +68,21 @@ LEARNER = 5  # from which the numbers of all questions are drawn
 SURE, UNSURE = 90, 55
 
 
-def bring(jupyterlab: JupyterLab, folder: str) -> int:
-    """The course's notebooks in a folder of the server, signed as the lab signs."""
+def bring(jupyterlab: JupyterLab, name: str) -> Path:
+    """Copy the course to a folder of the server, signed as the lab does; the folder."""
+    folder = jupyterlab.folder / name
     source = lab.notebooks_folder()
     assert source is not None
     data = jupyterlab.folder.parent / "jupyter_data_dir"
     done = subprocess.run(
-        [sys.executable, "-c", BRING, source, jupyterlab.folder / folder],
+        [sys.executable, "-c", BRING, source, folder],
         env={**os.environ, "JUPYTER_DATA_DIR": str(data)},
         check=True,
         capture_output=True,
         text=True,
     )
-    return int(done.stdout)
+    assert int(done.stdout) > 10
+    return folder
 
 
 def plain(text: str) -> str:

@@ -36,10 +36,9 @@ NEVER_RELEASES = {
 
 
 def test_the_knob_board(notebook: Notebook, jupyterlab: JupyterLab) -> None:
-    bring(jupyterlab, "walked-00")
     walk = Walk(
         notebook,
-        jupyterlab.folder / "walked-00",
+        bring(jupyterlab, "walked-00"),
         "00-knob-board",
         mistakes={"00/mxnet": 0},
         sentence=SENTENCE,
@@ -54,10 +53,9 @@ def test_the_knob_board(notebook: Notebook, jupyterlab: JupyterLab) -> None:
 
 
 def test_memory_planning(notebook: Notebook, jupyterlab: JupyterLab) -> None:
-    bring(jupyterlab, "walked-06")
     Walk(
         notebook,
-        jupyterlab.folder / "walked-06",
+        bring(jupyterlab, "walked-06"),
         "06-memory-planning-and-in-place",
         mistakes={"06/at-once": 0},
         sentence="The place of the input is free only after the last line that reads.",

@@ -35,10 +35,9 @@ priorities = {
 
 
 def test_pools(notebook: Notebook, jupyterlab: JupyterLab) -> None:
-    bring(jupyterlab, "walked-08")
     walk = Walk(
         notebook,
-        jupyterlab.folder / "walked-08",
+        bring(jupyterlab, "walked-08"),
         "08-pools-and-fragmentation",
         mistakes={"08/round": 0},
         sentence="A pool gives an idle block to a request of the same size, no other.",
@@ -54,10 +53,9 @@ def test_pools(notebook: Notebook, jupyterlab: JupyterLab) -> None:
 
 
 def test_kvstore(notebook: Notebook, jupyterlab: JupyterLab) -> None:
-    bring(jupyterlab, "walked-13")
     Walk(
         notebook,
-        jupyterlab.folder / "walked-13",
+        bring(jupyterlab, "walked-13"),
         "13-who-sends-what-to-whom",
         mistakes={"13/step": 1},
         sentence="The gradient of the first layer comes last, and is needed first.",

@@ -48,7 +48,7 @@ def test_all_kinds_of_prose_are_read(everything: list[Passage]) -> None:
 
 
 def test_the_style_page_names_every_turn_that_is_held_out() -> None:
-    """A reader who is told "write X" finds the rule behind it."""
+    """A reader of "write X" finds the rule behind it."""
     page = (ROOT / "book" / "style.md").read_text(encoding="utf-8")
     assert "words.toml" in page
     for instead in lists()["terms"].values():

@@ -14,7 +14,7 @@ from minimx_widgets.failures import CAUSES, JOB, PROBES, draw, truth
 from minimx_widgets.failures.evidence import table
 from minimx_widgets.failures.jobs.facts import JobOutcome
 from minimx_widgets.failures.probes import Prediction, number_in, predicted
-from minimx_widgets.failures.trial import illness_of_job, run
+from minimx_widgets.failures.trial import illness, run
 
 JOBS = [one.name for one in CAUSES.values() if one.program == JOB]
 #: By cause, what only a job with it shows.
@@ -59,7 +59,7 @@ def test_a_job_has_evidence_with_a_number_and_a_complaint(fault: str) -> None:
         assert len(table(shown).rows) >= 1
         assert math.isfinite(probe.number(seen))
         assert probe.question.endswith("?") and probe.cost > 0
-    assert illness_of_job(seen, healthy) and not illness_of_job(healthy, healthy)
+    assert illness(seen, healthy) and not illness(healthy, healthy)
     for name, sign in SIGNS.items():
         assert not sign(healthy), name
         assert sign(seen) == (name == fault), name

@@ -11,7 +11,6 @@ it may run again and again, once for each of them.
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from minimx import amp, gluon, nd
 from minimx.core import autograd
 from minimx.core.record import Record
 from minimx.tools.finite import FiniteWatch
-from minimx_widgets.code.errors import Place, raised
+from minimx_widgets.failures.outcome import RunOutcome
 from minimx_widgets.failures.table import take_rows
 
 FEATURES: Final = 6
@@ -56,34 +55,17 @@ class Facts:
 
 
 @dataclass
-class Outcome:
-    """What a run showed.
+class Outcome(RunOutcome):
+    """What a run of the training showed.
 
-    losses: of the steps whose loss was read. error: what ended it, its notes included.
-    raised: where in minimx that was raised. frames: the program's own lines on the way
-    to it. ended: the step in which the program heard of it. norms: per step what the
-    gradients' norm was when they were clipped or used, the loss scale, and by how much
-    the weights moved. parameters: name, grad_req, whether the last backward filled the
-    gradient, whether the values ever changed.
+    norms: per step what the gradients' norm was when they were clipped or used, the
+    loss scale, and by how much the weights moved. parameters: name, grad_req, whether
+    the last backward filled the gradient, whether the values ever changed.
     """
 
-    losses: dict[int, float] = field(default_factory=dict)
-    error: str = ""
-    raised: tuple[Place, ...] = ()
-    notes: tuple[str, ...] = ()
-    frames: tuple[str, ...] = ()
-    ended: int | None = None
     norms: list[dict[str, float]] = field(default_factory=list)
     parameters: list[dict[str, Any]] = field(default_factory=list)
-    layers: tuple[str, ...] = ()
-    record: Record | None = None
     watch: FiniteWatch | None = None
-
-    @property
-    def last_loss(self) -> float:
-        """The mean of the last losses that were read; NaN if there is none."""
-        read = list(self.losses.values())[-2:]
-        return sum(read) / len(read) if read else math.nan
 
 
 class Normalise(gluon.Block):
@@ -370,15 +352,7 @@ def _train(
                 unread = {}
         outcome.parameters = _parameters(training, start, fresh)
     except Exception as error:  # it is what the learner is asked about
-        outcome.error = f"{type(error).__name__}: {error}"
-        outcome.raised = raised(error)
-        outcome.notes = tuple(getattr(error, "__notes__", ()))
-        outcome.frames = tuple(
-            f"{frame.name}: {frame.line}"
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == __file__
-        )
-        outcome.ended = step
+        outcome.end_with(error, step, __file__)
 
 
 def _size(training: _Training) -> float:

@@ -38,9 +38,8 @@ def run(case: Case, fixes: Sequence[str] = (), **options: bool) -> Seen:
 
 def complaint(case: Case, seen: Seen) -> str:
     """The first sign of illness of a run without remedies; empty for none."""
-    if isinstance(seen, JobOutcome):
-        wanted = job.run(case.facts, healthy=True)  # type: ignore[arg-type]
-        return illness_of_job(seen, wanted)
+    if isinstance(case.facts, JobFacts):
+        return illness(seen, run(case, healthy=True))
     return ""
 
 
@@ -74,43 +73,46 @@ def tried(case: Case, remedies: Collection[str] = ()) -> Trial:
             )
     fixes = tuple(name for name in offered if name in remedies)
     outcome, wanted = run(case, fixes), run(case, fixes, healthy=True)
-    if isinstance(outcome, JobOutcome) and isinstance(wanted, JobOutcome):
-        sign = illness_of_job(outcome, wanted)
-    else:
-        sign = _illness(outcome, wanted)  # type: ignore[arg-type]
+    sign = illness(outcome, wanted)
     text = f"the loss ends at {outcome.last_loss:.3g}, as it should"
     return Trial(fixes, not sign, sign or text, outcome)
 
 
-def _illness(seen: Outcome, wanted: Outcome) -> str:
-    """The first sign of illness; empty for a healthy run."""
+def illness(seen: Seen, wanted: Seen) -> str:
+    """The first sign of illness of a run; empty for a healthy one.
+
+    wanted: the run of the same program without the fault.
+    """
     if seen.error:
         return f"step {seen.ended} ends with {seen.error.split(':')[0]}"
     bad = [step for step, loss in seen.losses.items() if not math.isfinite(loss)]
     if bad:
         return f"the loss of step {bad[0]} is {seen.losses[bad[0]]}"
+    if isinstance(seen, JobOutcome) and isinstance(wanted, JobOutcome):
+        sign, what = _illness_of_job(seen, wanted), "job"
+    elif isinstance(seen, Outcome):
+        sign, what = _illness_of_training(seen), "program"
+    else:
+        raise TypeError("the two runs are of different programs")
+    if not sign and not distance(seen, wanted) <= CLOSE:
+        return (
+            f"the losses end at {seen.last_loss:.3g}, those of the healthy {what} at "
+            f"{wanted.last_loss:.3g}"
+        )
+    return sign
+
+
+def _illness_of_training(seen: Outcome) -> str:
     nonfinite = [row["name"] for row in seen.parameters if not row["finite"]]
     if nonfinite:
         return f"{nonfinite[0]} is not finite at the end"
     still = [row["name"] for row in seen.parameters if not row["moved"]]
     if still:
         return f"{len(still)} of {len(seen.parameters)} parameters never moved"
-    away = distance(seen, wanted)
-    if not away <= CLOSE:
-        return (
-            f"the losses end at {seen.last_loss:.3g}, those of the healthy program at "
-            f"{wanted.last_loss:.3g}"
-        )
     return ""
 
 
-def illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
-    """The first sign of illness of a job; empty for a healthy run."""
-    if seen.error:
-        return f"step {seen.ended} ends with {seen.error.split(':')[0]}"
-    bad = [step for step, loss in seen.losses.items() if not math.isfinite(loss)]
-    if bad:
-        return f"the loss of step {bad[0]} is {seen.losses[bad[0]]}"
+def _illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
     if wanted.error:
         return f"without the fault it ends with {wanted.error.split(':')[0]}"
     if seen.at_end > EQUAL:
@@ -126,11 +128,6 @@ def illness_of_job(seen: JobOutcome, wanted: JobOutcome) -> str:
             f"the GPUs are still asked for memory in the last third of the run, and "
             f"{last['reserved'] / 1024:,.0f} KiB are reserved for "
             f"{last['used'] / 1024:,.0f} in use"
-        )
-    if not distance(seen, wanted) <= CLOSE:
-        return (
-            f"the losses end at {seen.last_loss:.3g}, those of the healthy job at "
-            f"{wanted.last_loss:.3g}"
         )
     return ""
 

@@ -20,7 +20,7 @@ from minimx_widgets.failures.case import Case
 from minimx_widgets.failures.jobs.facts import JobFacts, JobOutcome
 from minimx_widgets.failures.probes import WRONG
 from minimx_widgets.failures.program import Facts
-from minimx_widgets.failures.trial import illness_of_job, run
+from minimx_widgets.failures.trial import illness, run
 
 #: The case whose sizes the predictions use.
 NUMBER: Final = 3
@@ -311,7 +311,7 @@ def _healthy(size: JobFacts) -> JobOutcome:
 def _symptom(case: Case) -> str:
     assert isinstance(case.facts, JobFacts)
     size = replace(case.facts, fault="loop")  # a healthy job of a size has no fault
-    return illness_of_job(_outcome(case, False), _healthy(size))
+    return illness(_outcome(case, False), _healthy(size))
 
 
 def sealed() -> list[Case]:

@@ -17,7 +17,7 @@ from minimx_widgets.course.claims.claim import (
 from minimx_widgets.failures.case import Case
 from minimx_widgets.failures.jobs.facts import JobOutcome
 from minimx_widgets.failures.jobs.seen import operators
-from minimx_widgets.failures.trial import illness_of_job, run
+from minimx_widgets.failures.trial import illness, run
 
 SLOW_JOBS: Final = ("store", "batch", "device", "loop")
 #: Sizes at which gradients and batches are what a step waits for.
@@ -31,7 +31,7 @@ def cured(faults: Sequence[str], *remedies: str) -> dict[str, bool]:
     found = {fault: run(case, remedies) for fault, case in cases.items()}
     assert isinstance(healthy, JobOutcome)
     return {
-        fault: not illness_of_job(seen, healthy)
+        fault: not illness(seen, healthy)
         for fault, seen in found.items()
         if isinstance(seen, JobOutcome)
     }

@@ -22,7 +22,8 @@ from minimx_widgets.course.recalling import bank as recalled
 from minimx_widgets.course.recalling.rounds import COUNT
 from minimx_widgets.course.teaching import exercises
 from minimx_widgets.course.teaching.editions import FOLDED
-from minimx_widgets.course.teaching.questions import Question, plain, questions
+from minimx_widgets.course.teaching.questions import Question, questions
+from minimx_widgets.course.teaching.recalled import variants
 
 #: Words a minute of a reader in a second language, and minutes of everything else.
 PACE = 100
@@ -139,23 +140,17 @@ def _exercises(book: dict[str, Any]) -> Iterator[str]:
 
 def _exit(notebook: str) -> Iterator[str]:
     for question in recalled.of(notebook):
-        numbers = next(question.variants())
-        texts = {key: shown(value) for key, value in numbers.items()}
-        text = plain(question.text.format(**texts) if texts else question.text)
-        if question.options:
-            said, *others = map(plain, question.options)
-            others = [f"“{other}”" for other in others]
-            ideas = [*question.options.values()][1:]
+        first = next(variants(question))
+        if first.options:
+            said = first.options[int(first.answer) - 1]
+            others = [f"“{first.options[int(place) - 1]}”" for place, _ in first.wrong]
         else:
-            said = f"{shown(question.answer(**numbers), question.unit)}."
-            others = [
-                shown(wrong(**numbers) if callable(wrong) else wrong)
-                for wrong in question.wrong
-            ]
-            ideas = [*question.wrong.values()]
-        yield f"**{text}** {said}"
+            said = f"{first.said(first.answer)}."
+            others = [shown(value) for value, _ in first.wrong]
+        yield f"**{first.text}** {said}"
         yield "\n".join(
-            f"- {one}: {plain(idea)}" for one, idea in zip(others, ideas, strict=True)
+            f"- {one}: {idea}"
+            for one, (_, idea) in zip(others, first.wrong, strict=True)
         )
 
 

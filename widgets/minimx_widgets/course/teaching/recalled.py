@@ -24,11 +24,14 @@ MOST = 12
 def recalled() -> list[Question]:
     """All questions that notebooks ask again, in the order of the course."""
     return [
-        Question(
-            name, each.by, list(_rotated(each) if each.options else _counted(each))
-        )
+        Question(name, each.by, list(variants(each)))
         for name, each in bank.every().items()
     ]
+
+
+def variants(question: Asked) -> Iterator[Variant]:
+    """A question with each choice of its numbers, or each rotation of its options."""
+    return _rotated(question) if question.options else _counted(question)
 
 
 def _counted(question: Asked) -> Iterator[Variant]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
-from minimx.core.record import Record
-from minimx_widgets.code.errors import Place
+from minimx_widgets.failures.outcome import RunOutcome
 
 
 @dataclass(frozen=True)
@@ -31,26 +29,19 @@ class JobFacts:
 
 
 @dataclass
-class JobOutcome:
-    """What a run of a job showed.
+class JobOutcome(RunOutcome):
+    """What a run of a job showed; a loss is the mean of both nodes.
 
-    losses: by step, the mean of both nodes. unbroken: those of the same run without
-    the restart, where that was wanted. steps: numbers of each step: us, images, idle
-    (percent, mean of the GPUs), mallocs (blocks that drivers gave), reserved and used
-    (bytes on all GPUs), apart (largest difference of a weight between the nodes, after
-    the step). apart: before the first step. copies: of the last step, by (phase,
-    source, target, key), how many and their bytes. computed: of the last step, by
-    (layer, device), how many operations and their ns. operators: by layer, of its
-    exported graph. record: of the last step. The rest: as in `program.Outcome`.
+    unbroken: the losses of the same run without the restart, where that was wanted.
+    steps: numbers of each step: us, images, idle (percent, mean of the GPUs), mallocs
+    (blocks that drivers gave), reserved and used (bytes on all GPUs), apart (largest
+    difference of a weight between the nodes, after the step). apart: before the first
+    step. copies: of the last step, by (phase, source, target, key), how many and their
+    bytes. computed: of the last step, by (layer, device), how many operations and their
+    ns. operators: by layer, of its exported graph.
     """
 
-    losses: dict[int, float] = field(default_factory=dict)
     unbroken: dict[int, float] = field(default_factory=dict)
-    error: str = ""
-    raised: tuple[Place, ...] = ()
-    notes: tuple[str, ...] = ()
-    frames: tuple[str, ...] = ()
-    ended: int | None = None
     steps: list[dict[str, float]] = field(default_factory=list)
     apart: float = 0.0
     copies: dict[tuple[str, str, str, str], tuple[int, int]] = field(
@@ -58,14 +49,6 @@ class JobOutcome:
     )
     computed: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     operators: dict[str, dict[str, int]] = field(default_factory=dict)
-    layers: tuple[str, ...] = ()
-    record: Record | None = None
-
-    @property
-    def last_loss(self) -> float:
-        """The mean of the last two losses; NaN if there is none."""
-        read = list(self.losses.values())[-2:]
-        return sum(read) / len(read) if read else math.nan
 
     @property
     def late(self) -> list[dict[str, float]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gc
 import tempfile
-import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ import numpy as np
 import minimx as mx
 from minimx import autograd, kvstore, nd
 from minimx.core.record import Record
-from minimx_widgets.code.errors import raised
 from minimx_widgets.failures.jobs.facts import JobFacts, JobOutcome
 from minimx_widgets.failures.jobs.node import FEATURES, NODES, Node, layer_name
 from minimx_widgets.failures.program import short
@@ -181,15 +179,7 @@ def _train(
         outcome.copies, outcome.computed = _copies(seen), _computed(seen)
         outcome.operators = job.nodes[0].operators()
     except Exception as error:  # it is what the learner is asked about
-        outcome.error = f"{type(error).__name__}: {error}"
-        outcome.raised = raised(error)
-        outcome.notes = tuple(getattr(error, "__notes__", ()))
-        outcome.frames = tuple(
-            f"{frame.name}: {frame.line}"
-            for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == __file__
-        )
-        outcome.ended = step
+        outcome.end_with(error, step, __file__)
 
 
 def _pools() -> list[Any]:
