@@ -101,10 +101,13 @@ notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
 	  --nbval-cell-timeout=240 \
 	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
 
+# One that fails is run once more, and named at the end: each such name is a fault to find.
+AGAIN := --reruns 1 -rR
+
 browser: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	$(PYTEST) -q -n 2 --dist loadfile --durations=15 -m "browser and not alone" \
-	  tests/browser
+	$(PYTEST) -q -n 2 --dist loadfile --durations=15 $(AGAIN) \
+	  -m "browser and not alone" tests/browser
 else ifeq ($(BROWSER),required)
 	@echo "No Chromium was found, and BROWSER=required asks for the browser tests."
 	@echo "On Debian and Ubuntu: apt-get install chromium fonts-dejavu-core"
@@ -117,7 +120,7 @@ endif
 # `browser` has said so already where there is no Chromium.
 browser-alone: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	$(PYTEST) -q -m "browser and alone" tests/browser
+	$(PYTEST) -q $(AGAIN) -m "browser and alone" tests/browser
 endif
 
 bench: $(STAMPS)/test $(STAMPS)/compiled

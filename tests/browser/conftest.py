@@ -16,7 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,7 @@ class Notebook:
     lab: JupyterLab
     complaints: list[str] = field(default_factory=list)
     reloaded: bool = False
+    ready_at: int = 0
 
     def reload(self) -> None:
         """Load the page anew. It restores its documents when it likes, also later."""
@@ -165,6 +166,7 @@ class Notebook:
         else:
             self.visit(f"lab/tree/{name}")
         self.until(IS_READY, timeout=90)
+        self.ready_at = self.lab.log.stat().st_size
 
     def listen(self) -> None:
         """Collect what the page complains about."""
@@ -206,6 +208,23 @@ class Notebook:
             text.append(output.get("text", ""))
             text.append(output.get("data", {}).get("text/plain", ""))
         return "".join("".join(part) for part in text)
+
+    def until_says(self, index: int, accept: Callable[[str], bool]) -> str:
+        """Run a cell until its text is accepted; returns it.
+
+        For what the page has sent on its own: messages of widgets have a thread of
+        their own in the kernel, so a cell may be done before one that was sent first.
+        """
+        end = time.monotonic() + 30
+        while not accept(said := self.run(index)):
+            assert time.monotonic() < end, said
+        return said
+
+    def traces(self) -> str:
+        """What server and kernels wrote since this notebook's kernel was ready."""
+        with self.lab.log.open(encoding="utf-8", errors="replace") as log:
+            log.seek(self.ready_at)
+            return log.read()
 
     def data(self, view: str, key: str) -> str:
         """A data attribute of a view, such as the lanes of the engine timeline."""
@@ -254,6 +273,21 @@ class Notebook:
             word in message.text for word in FOREIGN
         ):
             self.complaints.append(f"console: {message.text}")
+
+
+#: Whether a test has failed, also one that is to be run again.
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep for the fixtures of a test whether it failed."""
+    report = yield
+    if call.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -328,9 +362,8 @@ def notebook(
     page = pages.pop() if pages else browser.new_context(viewport=VIEWPORT).new_page()
     found = Notebook(page, jupyterlab)
     found.listen()
-    failed = request.session.testsfailed
     yield found
-    if found.leave() and request.session.testsfailed == failed:
+    if found.leave() and not request.node.stash.get(FAILED, False):
         pages.append(page)
     else:
         page.context.close()

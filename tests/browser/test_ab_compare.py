@@ -84,7 +84,7 @@ def test_two_records_along_common_times_or_each_along_its_own(
     one, other = ((high - low) for low, high in shown(notebook))
     assert one != other
     assert one / other == pytest.approx(ran[0] / ran[1], rel=0.03)
-    assert notebook.run(2).strip() == "own"
+    notebook.until_says(2, lambda said: said.strip() == "own")
     notebook.page.mouse.move(2, 2)
     notebook.shoot("compare-own-dark")
     before = shown(notebook)
@@ -96,5 +96,5 @@ def test_two_records_along_common_times_or_each_along_its_own(
     notebook.until(f"() => {TIMES}.join() === 'common,common'")
     first, second = shown(notebook)
     assert first == pytest.approx(second, rel=1e-6)
-    assert notebook.run(2).strip() == "common"
+    notebook.until_says(2, lambda said: said.strip() == "common")
     assert notebook.complaints == []

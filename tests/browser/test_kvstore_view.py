@@ -191,8 +191,8 @@ def marks_operations(notebook: Notebook) -> None:
     assert data(notebook, "marked").startswith("push of key")
     op = data(notebook, "selected")
     notebook.until(f"op => {engine}.dataset.selected === op", op)
-    said = notebook.run(3)
-    assert said.startswith("CopyGPU2CPU KVStoreView:1?") and f"&op={op}" in said, said
+    said = notebook.until_says(3, lambda said: f"&op={op}" in said)
+    assert said.startswith("CopyGPU2CPU KVStoreView:1?"), said
     for dark in (False, True):
         notebook.dark(dark)
         page.mouse.move(2, 2)

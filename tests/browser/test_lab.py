@@ -132,7 +132,7 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
     notebook.page.click("[data-command=stop]")
     notebook.until("() => document.querySelector('[data-state=stopped]')")
     assert notebook.complaints == []
-    assert "Traceback" not in GIVEN_UP.sub("", notebook.lab.log.read_text())
+    assert "Traceback" not in GIVEN_UP.sub("", notebook.traces())
 
 
 @pytest.mark.alone

@@ -6,7 +6,6 @@ Each state is brought about in a real JupyterLab, read from the page, and left a
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -94,9 +93,7 @@ DIE = (
 
 def until_kernel_knows(notebook: Notebook, *parts: str) -> None:
     """Wait until the states of the views, which `AGAIN` prints, hold all of `parts`."""
-    end = time.monotonic() + 30
-    while not all(part in (said := notebook.run(2)) for part in parts):
-        assert time.monotonic() < end, said
+    notebook.until_says(2, lambda said: all(part in said for part in parts))
 
 
 def test_after_its_kernel_a_lab_brings_the_last_state_back(notebook: Notebook) -> None:
