@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Locator
 
 from minimx_widgets.course.predicting.ledger import NAME
+from tests.browser.axe import AXE_SCRIPT, violations
 from tests.browser.conftest import IS_READY
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ def test_the_page_leads_on_and_follows_the_ledger(
     page.locator(f"{PAGE} details[open] table").wait_for()
     assert "numba" in page.locator(f"{PAGE} details").inner_text()
     notebook.shoot("start-check-dark")
+    found = barriers(notebook, "dark")
     notebook.dark(False)
+    assert [*found, *barriers(notebook, "light")] == []
 
     # A card opens its notebook, by keyboard as well.
     card = cards.filter(has_text="08 · Pools")
@@ -128,6 +131,14 @@ def test_the_page_leads_on_and_follows_the_ledger(
     page.keyboard.press("Enter")
     notebook.until(PATH, "returning/08-pools-and-fragmentation.ipynb", timeout=60)
     assert notebook.complaints == []
+
+
+def barriers(notebook: Notebook, theme: str) -> list[str]:
+    """What axe-core finds on the start page."""
+    if AXE_SCRIPT:
+        notebook.page.evaluate(AXE_SCRIPT)
+        return violations(notebook.page, PAGE, theme)
+    return []
 
 
 def write_ledger(folder: Path) -> None:

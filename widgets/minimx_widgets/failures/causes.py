@@ -75,7 +75,7 @@ CAUSES: Final = {
             ("layer", "step"),
             "the finite map: the first bad cell, and whether its inputs were finite",
             "A sample of zeros has a mean square of 0, and 0 / 0 is NaN. One bad row "
-            "spoils the loss, the gradients, and with them all weights.",
+            "makes the loss NaN, then the gradients, then all weights.",
             "the first bad operation would divide, in forward.",
             "map",
         ),
@@ -85,7 +85,7 @@ CAUSES: Final = {
             ("layer",),
             "the finite map: the first bad cell is in the backward half",
             "The root of 0 is 0, but its slope is infinite: forward all is well, and "
-            "backward 1/(2·0) meets the gradient.",
+            "backward multiplies the gradient by 1/(2·0).",
             "the first bad operation would be in the backward half.",
             "map",
         ),
