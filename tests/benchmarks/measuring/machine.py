@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+PROC = Path("/proc")
 #: From this share of all processors' time on, a round counts as disturbed.
 DISTURBED = 0.05
 
@@ -63,14 +64,13 @@ class Watch:
         self._start = self._look()
 
     def _look(self) -> tuple[int, int, int]:
-        proc = Path("/proc")
-        if not (proc / "stat").exists():
+        if not (PROC / "stat").exists():
             return 0, 0, 0
         ours = 0
         for process in ("self", *map(str, self._processes)):
-            stat = proc / process / "stat"
+            stat = PROC / process / "stat"
             ours += of_process(stat.read_text()) if stat.exists() else 0
-        return *ticks((proc / "stat").read_text()), ours
+        return *ticks((PROC / "stat").read_text()), ours
 
     def others(self, processes: Iterable[int]) -> float | None:
         """The share of all processors' time; None where the system does not say.

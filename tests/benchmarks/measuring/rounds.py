@@ -138,8 +138,9 @@ def run(
                         found.unfinished.remove(case.name)
                         say(said(found, case))
     except KeyboardInterrupt:  # interpreters that were in the middle of a case are gone
-        left = len(found.unfinished)
-        say(f"\nInterrupted: {left} cases are not finished; what was measured is kept.")
+        found.values = {name: row for name, row in found.values.items() if row}
+        done = sum(map(len, todo)) - len(found.unfinished)
+        say(f"\nInterrupted: {done} cases are finished; what was measured is kept.")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.cases import CASES, Case
-from tests.benchmarks.measuring import rounds
+from tests.benchmarks.measuring import machine, rounds
 from tests.benchmarks.measuring.interpreters import PeerDied, Starts, Worker
 from tests.benchmarks.measuring.machine import Watch, disturbed
 from tests.benchmarks.peers import Peer
@@ -169,22 +169,39 @@ def test_memory_is_what_calls_add_to_an_import(tmp_path: Path) -> None:
     assert 12e6 < added < 60e6
 
 
-def test_others_are_neither_us_nor_our_children() -> None:
-    burn = "import time; end = time.time() + 0.5\nwhile time.time() < end: pass"
-    watch = Watch([])
-    child = subprocess.Popen([sys.executable, "-c", burn])
-    child.wait()
-    quiet = watch.others([])
-    # One more, whose time nobody is told of while it runs.
-    watch = Watch([])
-    child = subprocess.Popen([sys.executable, "-c", burn.replace("0.5", "9")])
+def test_others_are_neither_us_nor_our_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(used: int, idle: int, ours: int, ended: int, worker: int) -> None:
+        texts = {
+            "stat": f"cpu  {used} 0 0 {idle} 0 0 0 0 0 0\n",
+            "self/stat": f"1 (python) S 1 1 1 0 -1 0 0 0 0 0 {ours} 0 {ended} 0 20",
+            "7/stat": f"7 (python) S 1 1 1 0 -1 0 0 0 0 0 0 {worker} 0 0 20",
+        }
+        for name, text in texts.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text)
+
+    monkeypatch.setattr(machine, "PROC", tmp_path)
+    write(used=1000, idle=500, ours=10, ended=20, worker=30)
+    watch, unaware = Watch([7]), Watch([])
+    write(used=1150, idle=550, ours=30, ended=60, worker=70)
+    # 200 ticks, 150 of them used: 20 by us, 40 and 40 by children
+    assert watch.others([7]) == 0.25
+    assert unaware.others([]) == 0.45
+    monkeypatch.setattr(machine, "PROC", tmp_path / "none")
+    assert Watch([]).others([]) is None
+
+
+def test_the_system_says_what_a_child_uses() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    watch, unaware = Watch([child.pid]), Watch([])
     time.sleep(0.6)
-    busy = watch.others([])
+    aware, rest = watch.others([child.pid]), unaware.others([])
     child.kill()
     child.wait()
-    assert quiet is not None and busy is not None
-    assert 0 <= quiet <= 1
-    assert busy > 0.1
+    assert aware is not None and rest is not None
+    assert 0 <= aware < rest <= 1
 
 
 def test_a_few_percent_do_not_disturb() -> None:

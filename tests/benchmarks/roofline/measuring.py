@@ -18,6 +18,7 @@ import argparse
 import datetime
 import json
 import statistics
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -224,8 +225,11 @@ def main(arguments: Sequence[str]) -> None:
     top.add_argument("--rounds", type=int, default=3)
     top.add_argument("--seconds", type=float, default=0.3, help="for each operator")
     top.add_argument("--size", type=float, default=1.0, help="share of the full arrays")
+    top.add_argument("--onednn", type=Path, help="compute with oneDNN of this prefix")
     top.add_argument("--no-save", action="store_true")
     options = top.parse_args(arguments)
+    if options.onednn:  # it is looked for when the first operator needs it
+        sys.path += map(str, options.onednn.glob("lib*/python*/site-packages"))
     found = run(options.only, options.rounds, options.seconds, options.size)
     for cores, peak in found.peaks.items():
         print(
