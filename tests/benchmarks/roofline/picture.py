@@ -24,6 +24,8 @@ COLOURS = (
     (0.25, "#c98a00", "a quarter or more"),
     (0.0, "#b8412f", "less"),
 )
+#: Up to so many typographic points up or down no line leads to a name.
+NEAR = 9
 Box = tuple[float, float, float, float]
 
 
@@ -60,7 +62,7 @@ def _frame(axes: Any, found: Roofline, points: Iterable[Point]) -> None:
     axes.set(xscale="log", yscale="log")
     rates = [point.rate / 1e9 for point in points]
     at = [point.intensity for point in points]
-    axes.set_xlim(min(at, default=0.1) / 2, max(at, default=100) * 3)
+    axes.set_xlim(min(at, default=0.1) / 2, max(at, default=100) * 25)
     top = max(*rates, *(peak.flops / 1e9 for peak in found.peaks.values()))
     axes.set_ylim(min(rates, default=1) / 3, top * 3)
     axes.set_xlabel("operations for each byte that is moved", color=INK)
@@ -88,7 +90,7 @@ def _roofs(axes: Any, found: Roofline) -> list[Box]:
     taken: list[Box] = []
     for cores, peak in sorted(found.peaks.items()):
         all_of_them = cores == max(found.peaks)
-        x = np.geomspace(low, high, 200)
+        x = np.geomspace(low, high, 100)
         y = np.minimum(peak.flops, x * peak.bandwidth) / 1e9
         style: dict[str, Any] = {"linewidth": 2.2, "color": INK}
         if not all_of_them:
@@ -138,25 +140,44 @@ def _points(axes: Any, found: Roofline, points: list[Point], taken: list[Box]) -
 
 
 def _labels(axes: Any, found: Roofline, points: list[Point], taken: list[Box]) -> None:
-    """A name beside each point, where nothing else is; lines lead to those far off."""
+    """A name beside each point, where little else is; lines lead to those far off.
+
+    taken: where nothing else should be. The cost of a place is its distance, and more
+    for each thing that the name or its line would be drawn over.
+    """
     scale = axes.figure.dpi / 72  # pixels of a typographic point
     place = {
         p.name: axes.transData.transform((p.intensity, p.rate / 1e9)) for p in points
     }
-    for x, y in place.values():
-        r = 5 * scale
-        taken.append((x - r, y - r, x + r, y + r))
+    r = 5 * scale
+    dots = [(x - r, y - r, x + r, y + r) for x, y in place.values()]
+    names, lines = [*taken], list[Box]()
     frame = axes.get_window_extent()
+
+    def cost(dy: float, box: Box, line: list[Box]) -> float:
+        if box[0] < frame.x0 or frame.x1 < box[2] or box[1] < frame.y0:
+            return np.inf
+        over_names = sum(_overlap(box, one) for one in names)
+        over_dots = sum(_overlap(box, one) for one in dots)
+        crossed = sum(any(_overlap(part, one) for part in line) for one in names)
+        met = any(_overlap(box, one) for one in lines)
+        return abs(dy) + 40 * over_names + 40 * over_dots + 20 * crossed + 40 * met
+
     for point in sorted(points, key=lambda p: -p.rate):
         text = f"{point.name} {point.share(found.peak):.0%}"
         x, y = place[point.name]
+        best, chosen = np.inf, None
         for dx, dy, side in _places():
             box = _box(x + dx * scale, y + dy * scale, text, scale, side)
-            inside = frame.x0 < box[0] and box[2] < frame.x1 and frame.y0 < box[1]
-            if inside and not any(_overlap(box, other) for other in taken):
-                break
-        taken.append(box)
-        line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkB": 3}
+            end = x + dx * scale, y + dy * scale
+            line = _line((x, y), end) if abs(dy) > NEAR else []
+            if (now := cost(dy, box, line)) < best:
+                best, chosen = now, (dx, dy, side, box, line)
+        assert chosen is not None, "the picture is too small for a name"
+        dx, dy, side, box, line = chosen
+        names.append(box)
+        lines += line
+        way = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.6, "shrinkB": 3}
         axes.annotate(
             text,
             (point.intensity, point.rate / 1e9),
@@ -165,17 +186,25 @@ def _labels(axes: Any, found: Roofline, points: list[Point], taken: list[Box]) -
             ha=side,
             va="center",
             color=INK,
-            arrowprops=line if abs(dy) > 9 else None,
+            arrowprops=way if line else None,
         )
+
+
+def _line(begin: Any, end: tuple[float, float]) -> list[Box]:
+    """The places of a line, without its ends."""
+    return [
+        (x - 1, y - 1, x + 1, y + 1)
+        for x, y in np.linspace(begin, end, 16)[3:-1].tolist()
+    ]
 
 
 def _places() -> Iterator[tuple[float, float, str]]:
     """Offsets in typographic points, the nearest first; the text's end at the point."""
-    for step in range(40):
-        far = 7 + step / 2  # the further up or down, the further aside
+    for step in range(30):
         for dy in (-4 * step, 4 * step) if step else (0,):
-            yield far, dy, "left"
-            yield -far, dy, "right"
+            for far in (7.0, 7 + step / 2, 7 + 2 * step):
+                yield far, dy, "left"
+                yield -far, dy, "right"
 
 
 def _overlap(a: Box, b: Box) -> bool:
