@@ -93,6 +93,7 @@ cuda: $(STAMPS)/test
 onednn: $(STAMPS)/test $(STAMPS)/onednn
 	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/onednn/test_convolution.py \
 	  tests/fast/onednn/test_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
+	  tests/benchmarks/test_onednn_alone.py \
 	  tests/tools/test_knob_examples.py
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
@@ -123,7 +124,7 @@ ifneq ($(CHROMIUM),)
 	$(PYTEST) -q $(AGAIN) -m "browser and alone" tests/browser
 endif
 
-bench: $(STAMPS)/test $(STAMPS)/compiled
+bench: $(STAMPS)/test $(STAMPS)/compiled $(STAMPS)/onednn
 	$(BIN)/python -m tests.benchmarks --peers-dir $(PEERS) $(FLAGS)
 
 # A table of what a real GPU does; where there is none it says so and fails.
@@ -166,6 +167,7 @@ pages: $(STAMPS)/test
 	$(BIN)/python -m tests.notebooks.places > book/where.md.new
 	mv book/where.md.new book/where.md
 	$(BIN)/python -m minimx_widgets.gallery book
+	$(BIN)/python -m tests.benchmarks pages
 	$(BIN)/minimx claims --markdown > book/claims.md.new
 	mv book/claims.md.new book/claims.md
 	$(BIN)/python -m minimx_widgets.course.teaching.lessons book/lessons

@@ -255,6 +255,7 @@ def _index() -> str:
         ],
         "How minimx is built": [
             *(f"book/ways/{name}" for name in ways),
+            "book/benchmarks",
             "book/contributing",
             "book/style",
             "book/changelog",

@@ -1,82 +1,246 @@
-"""What is timed, and how fast it is meant to be."""
+"""What is timed, and how fast it is meant to be.
+
+A case belongs to a group, and `--group` chooses groups. All are run by default but
+those in `LONG`. `MAIN` are the groups of the README's table; the book shows all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+#: In the order of the tables.
+GROUPS = {
+    "start": "importing, and the first training step of a program",
+    "calls": "single operators, called from Python",
+    "training": "steps of small networks",
+    "resnet": "ResNet-50, forward and training",
+    "memory": "the most memory that a training run takes",
+    "networks": "the six networks of MXNet's performance page, forward",
+    "graphs": "static graphs beside single calls",
+    "watching": "the recorder and the profiler",
+    "stores": "sums over devices",
+    "data": "loading and decoding",
+}
+MAIN = ("start", "calls", "training", "resnet", "memory")
+LONG = ("networks",)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to time. `name` is the function in every program that can do it."""
+    """One thing to measure. `name` is the function in every program that can do it.
+
+    kind: how it is measured, one of
+
+        loop          many times in an interpreter that stays; seconds for each
+        import        in a new interpreter: seconds to import the library
+        first         the same, and a first operation
+        first_start   in a new interpreter without any cache: seconds to the end of the
+                      first call
+        second_start  in another new one, with the caches that the first left
+        memory        in a new interpreter: bytes that some calls add at most
+
+    program: the function that it runs, where that is another name. library: the one
+    library that has it; empty if each may try. images: how many a call computes; then
+    its rate is shown. rounds: the most that are run of it. takes: seconds that a turn
+    takes where that is more than a turn is given, for telling how much is left.
+    """
 
     name: str
     title: str
-    #: "start" runs in a fresh interpreter each time, "loop" many times in a warm one.
+    group: str = "calls"
     kind: str = "loop"
-    #: The one library that has it; empty if everybody may try.
+    program: str = ""
     library: str = ""
+    images: int = 0
+    rounds: int = 99
+    takes: float = 0.0
 
 
 @dataclass(frozen=True)
 class Target:
-    """`ours` should take at most `ratio` times as long as `theirs` on a case."""
+    """What `ours` should reach on a case.
+
+    theirs: contenders; the fastest of them counts. Empty: `limit` is in the unit of the
+    case, seconds or bytes. Else `ours` should take at most `limit` times as long, or as
+    much memory; with `rate`, reach at least `limit` times as many images a second.
+    against: the case that `theirs` ran, where it is another one.
+    """
 
     case: str
     ours: str
-    theirs: str
-    ratio: float
-    #: The case that `theirs` ran, where it is another one.
+    theirs: tuple[str, ...]
+    limit: float
+    rate: bool = False
     against: str = ""
 
 
+NETWORKS = (
+    *("alexnet", "vgg16", "inceptionbn"),
+    *("inceptionv3", "resnet50_v2", "resnet152_v2"),
+)
+BATCHES = (1, 2, 4, 8, 16, 32)
+#: Giga-multiplications of an image, to foretell how long a call takes.
+_WORK = dict(zip(NETWORKS, (0.7, 15.5, 2.0, 5.7, 4.1, 11.5), strict=True))
+
+
+def scoring(network: str, batch: int) -> Case:
+    """A network of the zoo, forward."""
+    takes = 4 * batch * _WORK[network] / 50
+    title = f"{network}, batch {batch}, forward"
+    return Case(
+        f"score_{network}_{batch}", title, "networks",
+        images=batch, rounds=3, takes=takes,
+    )  # fmt: skip
+
+
 CASES = (
-    Case("import", "import", kind="start"),
-    Case("first", "import and first operation", kind="start"),
+    Case("import", "import", "start", "import", takes=1.0),
+    Case("first", "import and first operation", "start", "first", takes=1.2),
+    Case(
+        "first_start", "first start to a LeNet step, no bytecode, no cache",
+        "start", "first_start", "lenet", rounds=3, takes=25.0,
+    ),
+    Case(
+        "second_start", "second start to a LeNet step",
+        "start", "second_start", "lenet", takes=4.0,
+    ),
     Case("add_small", "`a + b`, 4 elements"),
     Case("relu_small", "`relu(a)`, 4 elements"),
     Case("slice_small", "`a[2:5]` of a matrix"),
     Case("chain", "10 × (`y = y * 2`), forward and backward"),
     Case("add_large", "`a + b`, 1M elements"),
     Case("sum_large", "`a.sum()`, 1M elements"),
-    Case("mlp", "MLP 784-256-10, batch 256, training step"),
-    Case("mlp_recorded", "the same with the recorder on", library="minimx"),
-    Case("lenet", "LeNet 28×28, batch 128, training step"),
-    Case("lenet_profiled", "the same with the profiler on", library="minimx"),
-    Case("lenet_64", "LeNet, batch 64"),
-    Case("lenet_64_graph", "the same, hybridized"),
-    Case("lenet_4", "LeNet, batch 4"),
-    Case("lenet_4_graph", "the same, hybridized"),
-    Case("nodes", "100 products of 4 × 4 matrices"),
-    Case("nodes_graph", "the same, bound"),
-    Case("curve", "5 pointwise operators, 1M elements"),
-    Case("curve_graph", "the same, bound"),
-    Case("kv_push", "push to a store, 8 × 4M elements"),
-    Case("kv_push_pull", "push and pull, 8 × 4M elements"),
-    Case("loader", "DataLoader, 20,000 images in batches of 256"),
-    Case("decode_1", "JPEGs of 640 × 480, 128, 1 process", library="minimx"),
-    Case("decode_2", "the same, 2 processes", library="minimx"),
-)
+    Case("mlp", "MLP 784-256-10, batch 256, training step", "training"),
+    Case("mlp_recorded", "MLP with the recorder on", "watching", library="minimx"),
+    Case("lenet", "LeNet 28×28, batch 128, training step", "training"),
+    Case("lenet_graph", "LeNet, batch 128, hybridized", "training"),
+    Case("lenet_profiled", "LeNet with the profiler on", "watching", library="minimx"),
+    Case(
+        "lstm", "LSTM 2 × 256, 35 steps, batch 32, training step",
+        "training", takes=1.0,
+    ),
+    Case(
+        "resnet_score_1", "ResNet-50, batch 1, forward",
+        "resnet", images=1, takes=1.5,
+    ),
+    Case(
+        "resnet_score_16", "ResNet-50, batch 16, forward",
+        "resnet", images=16, takes=4.5,
+    ),
+    Case(
+        "resnet_train_8", "ResNet-50, batch 8, training step",
+        "resnet", images=8, takes=7.0,
+    ),
+    Case(
+        "resnet_memory", "ResNet-50, batch 8, training: memory it adds",
+        "memory", "memory", "resnet_train_8", rounds=3, takes=20.0,
+    ),
+    *(scoring(network, batch) for network in NETWORKS for batch in BATCHES),
+    Case("lenet_64", "LeNet, batch 64", "graphs"),
+    Case("lenet_64_graph", "LeNet, batch 64, hybridized", "graphs"),
+    Case("lenet_4", "LeNet, batch 4", "graphs"),
+    Case("lenet_4_graph", "LeNet, batch 4, hybridized", "graphs"),
+    Case("nodes", "100 products of 4 × 4 matrices", "graphs"),
+    Case("nodes_graph", "100 products, bound", "graphs"),
+    Case("curve", "5 pointwise operators, 1M elements", "graphs"),
+    Case("curve_graph", "5 pointwise operators, bound", "graphs"),
+    Case("kv_push", "push to a store, 8 × 4M elements", "stores"),
+    Case("kv_push_pull", "push and pull, 8 × 4M elements", "stores"),
+    Case("loader", "DataLoader, 20,000 images in batches of 256", "data"),
+    Case("decode_1", "JPEGs of 640 × 480, 128, 1 process", "data", library="minimx"),
+    Case("decode_2", "the same JPEGs, 2 processes", "data", library="minimx"),
+)  # fmt: skip
+
+MX, NAIVE_MX = ("mxnet",), ("mxnet naive",)
+#: "The faster of": whichever takes less time in the run that is judged.
+EACH = ("numpy", "torch", "mxnet")
+FRAMEWORKS = ("torch", "mxnet")
+OURS, NAIVE, ONEDNN = "minimx", "minimx naive", "minimx onednn"
+#: Plain convolutions by oneDNN itself, and nothing else of a network.
+ALONE = ("onednn alone",)
+
+
+def _engines(case: str, naive: float, per_device: float) -> tuple[Target, ...]:
+    """Against MXNet under the same engine."""
+    return (
+        Target(case, NAIVE, NAIVE_MX, naive),
+        Target(case, OURS, MX, per_device),
+    )
+
 
 TARGETS = (
-    Target("import", "minimx", "mxnet", 0.3),
-    Target("add_small", "minimx naive", "mxnet naive", 0.6),
-    Target("add_small", "minimx", "mxnet", 1.0),
-    Target("chain", "minimx naive", "mxnet naive", 1.0),
-    Target("chain", "minimx", "mxnet", 1.0),
-    Target("mlp", "minimx naive", "mxnet naive", 1.5),
-    Target("mlp", "minimx", "mxnet", 1.5),
-    Target("lenet", "minimx naive", "mxnet naive", 1.5),
-    Target("lenet", "minimx", "mxnet", 1.5),
-    Target("lenet_64_graph", "minimx", "minimx", 0.8, against="lenet_64"),
-    Target("lenet_4_graph", "minimx", "minimx", 0.8, against="lenet_4"),
-    Target("nodes_graph", "minimx naive", "mxnet naive", 1.0),
-    Target("nodes_graph", "minimx", "mxnet", 1.0),
-    Target("curve_graph", "minimx", "minimx", 0.6, against="curve"),
-    Target("kv_push_pull", "minimx", "mxnet", 0.5),
-    Target("loader", "minimx", "mxnet", 1.0),
-    Target("decode_2", "minimx", "minimx", 1 / 1.6, against="decode_1"),
-    Target("mlp_recorded", "minimx naive", "minimx naive", 1.2, against="mlp"),
-    Target("mlp_recorded", "minimx", "minimx", 1.2, against="mlp"),
-    Target("lenet_profiled", "minimx naive", "minimx naive", 1.25, against="lenet"),
-    Target("lenet_profiled", "minimx", "minimx", 1.25, against="lenet"),
+    Target("import", OURS, MX, 0.3),
+    Target("first_start", OURS, (), 15.0),
+    Target("second_start", OURS, (), 3.0),
+    *_engines("add_small", 0.3, 0.6),
+    *_engines("relu_small", 0.3, 0.6),
+    *_engines("slice_small", 0.7, 0.7),
+    *_engines("chain", 0.6, 0.6),
+    Target("add_large", OURS, EACH, 1.1),
+    Target("sum_large", OURS, EACH, 1.1),
+    Target("mlp", OURS, FRAMEWORKS, 1.0),
+    Target("lenet", OURS, FRAMEWORKS, 0.7),
+    Target("lenet_graph", OURS, FRAMEWORKS, 0.7),
+    Target("lstm", OURS, FRAMEWORKS, 1.0),
+    *(
+        target
+        for case in ("resnet_score_1", "resnet_score_16")
+        for target in (
+            Target(case, ONEDNN, MX, 1.15, rate=True),
+            Target(case, ONEDNN, ALONE, 0.8, rate=True),
+            Target(case, OURS, MX, 0.9, rate=True),
+        )
+    ),
+    Target("resnet_train_8", ONEDNN, FRAMEWORKS, 1.0, rate=True),
+    Target("resnet_train_8", OURS, FRAMEWORKS, 0.85, rate=True),
+    Target("resnet_memory", OURS, ("torch",), 0.8),
+    Target("resnet_memory", ONEDNN, ("torch",), 0.8),
+    *(
+        Target(case.name, ONEDNN, MX, 1.0, rate=True)
+        for case in CASES
+        if case.group == "networks"
+    ),
+    Target("lenet_64_graph", OURS, (OURS,), 0.8, against="lenet_64"),
+    Target("lenet_4_graph", OURS, (OURS,), 0.8, against="lenet_4"),
+    *_engines("nodes_graph", 1.0, 1.0),
+    Target("curve_graph", OURS, (OURS,), 0.6, against="curve"),
+    Target("kv_push_pull", OURS, MX, 0.5),
+    Target("loader", OURS, MX, 1.0),
+    Target("decode_2", OURS, (OURS,), 1 / 1.6, against="decode_1"),
+    Target("mlp_recorded", NAIVE, (NAIVE,), 1.2, against="mlp"),
+    Target("mlp_recorded", OURS, (OURS,), 1.2, against="mlp"),
+    Target("lenet_profiled", NAIVE, (NAIVE,), 1.25, against="lenet"),
+    Target("lenet_profiled", OURS, (OURS,), 1.25, against="lenet"),
 )
+
+
+def chosen(only: Iterable[str] = (), groups: Iterable[str] = ()) -> list[Case]:
+    """The cases of these names and groups; without any, all that are not long.
+
+    A case that a target compares with another one brings it along.
+
+    >>> [case.name for case in chosen(["curve_graph"])]
+    ['curve', 'curve_graph']
+    """
+    names, groups = set(only), set(groups)
+    if not names and not groups:
+        groups = set(GROUPS) - set(LONG)
+    names |= {case.name for case in CASES if case.group in groups}
+    names |= {t.against for t in TARGETS if t.case in names and t.against}
+    return [case for case in CASES if case.name in names]
+
+
+def blocks(cases: Iterable[Case]) -> list[list[Case]]:
+    """Cases that take turns in the same rounds, since targets compare them."""
+    block_of: dict[str, list[Case]] = {}
+    found: list[list[Case]] = []
+    for case in cases:
+        against = [t.against for t in TARGETS if t.case == case.name]
+        block = next((block_of[name] for name in against if name in block_of), None)
+        if block is None:
+            block = []
+            found.append(block)
+        block.append(case)
+        block_of[case.name] = block
+    return found

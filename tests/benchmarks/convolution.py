@@ -30,7 +30,7 @@ from minimx.core.shapes import window
 from minimx.fast.convolution import tuner
 from minimx.fast.convolution.algorithms import NAMES, algorithms
 from minimx.fast.convolution.estimate import features
-from tests.benchmarks.report import machine
+from tests.benchmarks.measuring.machine import machine
 
 RESULTS = Path(__file__).parent / "results"
 DIRECTIONS = (FORWARD, DATA, WEIGHT)

@@ -1,4 +1,4 @@
-"""Who takes part: a library, in an interpreter of its own, with its settings.
+"""The contenders: a library, in an interpreter of its own, with its settings.
 
 MXNet and PyTorch want other versions of NumPy than we do, so each lives in a virtual
 environment: `<peers>/mxnet` and `<peers>/torch`. An environment that is there already,
@@ -14,8 +14,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from minimx.fast.onednn.library import listed
+from tests.benchmarks.cases import GROUPS, Case
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Peer:
     #: An expression, after the import, that computes and fetches a first result.
     first: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: The groups of cases that it takes part in.
+    groups: frozenset[str] = frozenset(GROUPS)
 
     def python(self, peers: Path) -> Path:
         """The interpreter that has the library; it may not exist."""
@@ -52,17 +57,77 @@ class Peer:
 
 NAIVE = {"MXNET_ENGINE_TYPE": "NaiveEngine"}
 PER_DEVICE = {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"}
+#: What minimx has without the extra [onednn], wherever that is installed: numba, BLAS.
+PLAIN = {"MXNET_ONEDNN_ENABLED": "0"}
+WITH_ONEDNN = {"MXNET_ONEDNN_ENABLED": "1"}
+#: Where the engine decides: large networks and starts are measured under the default.
+SHORT = frozenset(GROUPS) - {"start", "resnet", "memory", "networks"}
+#: Where oneDNN decides.
+LARGE = frozenset({"training", "resnet", "memory", "networks"})
 _MX = "(library.nd.ones(4) + 1).asnumpy()"
 _TORCH = "(library.ones(4) + 1).numpy()"
 
 PEERS = (
-    Peer("minimx naive", "minimx", "mxnet_api", _MX, NAIVE),
-    Peer("minimx", "minimx", "mxnet_api", _MX, PER_DEVICE),
-    Peer("mxnet naive", "mxnet", "mxnet_api", _MX, NAIVE),
+    Peer("minimx naive", "minimx", "mxnet_api", _MX, NAIVE | PLAIN, SHORT),
+    Peer("minimx", "minimx", "mxnet_api", _MX, PER_DEVICE | PLAIN),
+    Peer("minimx onednn", "minimx", "mxnet_api", _MX, PER_DEVICE | WITH_ONEDNN, LARGE),
+    Peer("mxnet naive", "mxnet", "mxnet_api", _MX, NAIVE, SHORT),
     Peer("mxnet", "mxnet", "mxnet_api", _MX, PER_DEVICE),
     Peer("torch", "torch", "torch_api", _TORCH),
     Peer("numpy", "numpy", "numpy_api", "library.ones(4) + 1"),
+    Peer(
+        "onednn alone",
+        "minimx",
+        "onednn_api",
+        "",
+        PER_DEVICE | WITH_ONEDNN,
+        frozenset({"resnet"}),
+    ),
 )
+
+
+def takes_part(peer: Peer, case: Case) -> bool:
+    """Whether a contender has a case, as far as its library and its groups tell."""
+    return case.library in ("", peer.library) and case.group in peer.groups
+
+
+def present(wanted: Iterable[str], folder: Path, onednn: Path) -> list[Peer]:
+    """The contenders that are wanted and installed; says which are left out.
+
+    folder: where the other libraries' environments are. onednn: a prefix into which
+    oneDNN was installed, for contenders that need it; not needed where the interpreter
+    that runs this has it.
+    """
+    found = []
+    for peer in PEERS:
+        if peer.name not in wanted:
+            continue
+        if not peer.python(folder).exists():
+            print(f"{peer.name} is left out: no {peer.library} in {folder.name}/")
+        elif "onednn" not in peer.name or listed():
+            found.append(peer)
+        elif paths := sorted(onednn.glob("lib*/python*/site-packages")):
+            known = filter(None, [str(paths[-1]), os.environ.get("PYTHONPATH")])
+            settings = {**peer.settings, "PYTHONPATH": os.pathsep.join(known)}
+            found.append(replace(peer, settings=settings))
+        else:
+            print(f"{peer.name} is left out: no oneDNN in {onednn.name}/")
+    return found
+
+
+def versions(peers: Iterable[Peer], folder: Path) -> dict[str, str]:
+    """The versions of the libraries that take part, by name."""
+    pythons = {peer.library: peer.python(folder) for peer in peers}
+    ask = "import sys; from importlib.metadata import version; "
+    ask += "print(version(sys.argv[1]))"
+    return {
+        library: subprocess.run(
+            [python, "-c", ask, library], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for library, python in pythons.items()
+        if library != "minimx"
+    }
+
 
 #: The last NumPy that MXNet 1.9.1 works with has wheels up to Python 3.11.
 REQUIREMENTS = {"mxnet": ["mxnet==1.9.1", "numpy==1.23.5"], "torch": ["torch", "numpy"]}

@@ -2,83 +2,117 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks import __main__ as command
-from tests.benchmarks import measure, peers, report
-from tests.benchmarks.cases import CASES, TARGETS
+from tests.benchmarks import peers
+from tests.benchmarks.cases import CASES, GROUPS, LONG, TARGETS, blocks, chosen
 
-TIMES: measure.Times = {
-    "mlp": {"minimx": [0.002, 0.003, 0.009], "mxnet": [0.002], "torch": []},
-    "mlp_recorded": {"minimx": [0.0033], "mxnet": [], "torch": []},
-    "lenet": {"minimx": [0.030], "mxnet": [0.010], "torch": [0.008]},
-}
-CONDITIONS = {"date": "today", "cores": 2, "cpu": "C", "python": "3", "load": 0.1}
+QUICK = ("--rounds", "1", "--seconds", "0.01")
+NUMPY = peers.Peer("numpy", "numpy", "numpy_api", "library.ones(4) + 1")
 
 
-def test_one_case_runs_for_us_and_for_numpy(capfd: pytest.CaptureFixture[str]) -> None:
-    quick = ["--rounds", "1", "--seconds", "0.01", "--no-save"]
-    command.main(["--only", "add_small", "--peers", "minimx", "numpy", *quick])
-    out = capfd.readouterr().out
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of results."""
+    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    return tmp_path
+
+
+def test_every_target_is_about_a_case_and_contenders_that_have_it() -> None:
+    cases = {case.name: case for case in CASES}
+    known = {peer.name: peer for peer in peers.PEERS}
+    for target in TARGETS:
+        assert peers.takes_part(known[target.ours], cases[target.case]), target
+        for name in target.theirs:
+            case = cases[target.against or target.case]
+            assert peers.takes_part(known[name], case), target
+
+
+def test_a_case_has_a_group_and_a_title_of_its_own() -> None:
+    assert {case.group for case in CASES} == set(GROUPS)
+    assert len({case.title for case in CASES}) == len(CASES)
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+def test_cases_are_chosen_by_name_and_group_and_bring_what_they_are_compared_with() -> (
+    None
+):
+    assert [case.name for case in chosen(["lstm"], ["memory"])] == [
+        "lstm",
+        "resnet_memory",
+    ]
+    assert [case.name for case in chosen(["decode_2"])] == ["decode_1", "decode_2"]
+    assert {case.group for case in chosen()} == set(GROUPS) - set(LONG)
+    assert len(chosen(groups=["networks"])) == 36
+
+
+def test_cases_that_are_compared_take_turns_in_the_same_rounds() -> None:
+    cases = chosen(["curve_graph", "lstm", "mlp_recorded"])
+    assert [[case.name for case in block] for block in blocks(cases)] == [
+        ["mlp", "mlp_recorded"],
+        ["lstm"],
+        ["curve", "curve_graph"],
+    ]
+
+
+def test_one_case_runs_for_us_and_for_numpy_and_is_saved(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    who = ["--only", "add_small", "--peers", "minimx", "numpy"]
+    assert command.main([*who, *QUICK]) == 0
+    out, progress = capsys.readouterr()
     assert "| `a + b`, 4 elements | " in out
     assert "µs" in out
+    assert "round 1 of 1" in progress
+    [file] = results.glob("20*.json")
+    saved = json.loads(file.read_text())
+    assert {*saved["values"]["add_small"]} == {"minimx", "numpy"}
+    assert 0 <= saved["rounds"]["add_small"][0]["others"] <= 1
+    assert saved["conditions"]["libraries"].keys() == {"numpy"}
+    assert saved["unfinished"] == []
 
 
-def test_every_target_is_about_a_case_and_a_peer() -> None:
-    cases = {case.name for case in CASES}
-    names = {peer.name for peer in peers.PEERS}
-    for target in TARGETS:
-        assert {target.case, target.against or target.case} <= cases
-        assert {target.ours, target.theirs} <= names
-
-
-def test_a_ratio_compares_medians() -> None:
-    found = {
-        (target.case, target.ours): value
-        for target in TARGETS
-        if (value := report.ratio(TIMES, target)) is not None
-    }
-    assert found == {
-        ("mlp", "minimx"): pytest.approx(1.5),
-        ("lenet", "minimx"): pytest.approx(3.0),
-        ("mlp_recorded", "minimx"): pytest.approx(1.1),
-    }
-
-
-def test_misses_are_marked_and_named() -> None:
-    text = report.readme_text(
-        TIMES, ["minimx", "mxnet", "torch"], CONDITIONS | {"rounds": 3}
-    )
-    lenet = next(line for line in text.splitlines() if "LeNet" in line)
-    assert lenet.endswith("| 30.0 ms | 10.0 ms | 8.00 ms | 3.00 (≤ 1.5) **missed** |")
-    assert "Missed: lenet (minimx)" in text
-
-
-def test_the_readme_keeps_what_stands_around_the_table(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.put_into(readme, "new")
-    assert readme.read_text() == f"before\n{report.BEGIN}\nnew\n{report.END}\nafter\n"
-
-
-def test_a_run_is_saved_whole(tmp_path: Path) -> None:
-    report.save(tmp_path / "results" / "today.json", TIMES, CONDITIONS)
-    assert report.load(tmp_path / "results" / "today.json") == (TIMES, CONDITIONS)
+def test_cases_are_listed_without_a_measurement(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command.main(["--list", "--group", "memory"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("memory     resnet_memory")
+    assert out.count("\n") == 1
 
 
 def test_a_peer_that_is_not_installed_is_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert [p.name for p in command.present(["numpy", "torch"], tmp_path)] == ["numpy"]
-    assert "torch is left out" in capsys.readouterr().out
+    monkeypatch.setattr(peers, "listed", lambda: False)
+    wanted = ["numpy", "torch", "minimx onednn"]
+    found = peers.present(wanted, tmp_path, tmp_path)
+    assert [peer.name for peer in found] == ["numpy"]
+    out = capsys.readouterr().out
+    assert "torch is left out" in out
+    assert "minimx onednn is left out: no oneDNN" in out
 
 
-def test_a_peer_that_dies_is_named(tmp_path: Path) -> None:
-    broken = peers.Peer("broken", "minimx", "no_such_program", "")
-    with (
-        pytest.raises(RuntimeError, match="broken died in case 'import'"),
-        measure.Worker(broken, tmp_path) as worker,
-    ):
-        worker.measure(CASES[0], 0.01)
+def test_onednn_beside_the_interpreter_is_handed_to_those_that_need_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "listed", lambda: False)
+    monkeypatch.setenv("PYTHONPATH", "mine")
+    place = tmp_path / "lib" / "python3.11" / "site-packages"
+    place.mkdir(parents=True)
+    [peer] = peers.present(["minimx onednn"], tmp_path, tmp_path)
+    environment = peer.environment()
+    assert environment["PYTHONPATH"].split(":") == [str(place), "mine"]
+    assert environment["MXNET_ONEDNN_ENABLED"] == "1"
+
+
+def test_the_versions_of_the_libraries_are_asked_of_their_interpreters(
+    tmp_path: Path,
+) -> None:
+    import numpy
+
+    assert peers.versions([NUMPY], tmp_path) == {"numpy": numpy.__version__}

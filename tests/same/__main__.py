@@ -31,7 +31,7 @@ import numpy as np
 
 from minimx_widgets.course.same import tasks
 from minimx_widgets.course.same.record import LIBRARIES, Comparison
-from tests.benchmarks import report
+from tests.benchmarks.measuring.machine import machine
 from tests.benchmarks.peers import PEERS
 
 HERE = Path(__file__).parent
@@ -63,7 +63,7 @@ def compare(name: str, seeds: Sequence[int], peers: Path) -> Comparison:
     """Do a task with every seed under both; what is done is saved at once."""
     today = datetime.datetime.now().astimezone().date().isoformat()
     size = tasks.SIZES[name]
-    found = Comparison(name, {"date": today} | report.machine(), asdict(size))
+    found = Comparison(name, {"date": today} | machine(), asdict(size))
     for seed in seeds:
         task = tasks.make(name, seed, size)
         learnt = {library: run(library, name, task, peers) for library in LIBRARIES}

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from minimx_widgets.course.same.narrow import ALLOWED, KINDS, Types, faint, lenet
-from tests.benchmarks import report
+from tests.benchmarks.measuring.machine import machine
 
 #: Name of a case: type, and whether losses are scaled.
 CASES = {
@@ -32,7 +32,7 @@ def compare(seeds: Sequence[int]) -> Types:
         case: [faint(*how, seed=seed) for seed in seeds] for case, how in CASES.items()
     }
     return Types(
-        {"date": today} | report.machine(),
+        {"date": today} | machine(),
         accuracy,
         {case: [statistics.mean(one.losses[-10:]) for one in many]
          for case, many in learnt.items()},

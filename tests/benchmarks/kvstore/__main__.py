@@ -16,9 +16,12 @@ from pathlib import Path
 
 from minimx.kvstore.simulation import Cluster, Layer, Workload, ranks, simulate
 from tests.benchmarks import __main__ as benchmarks
-from tests.benchmarks import measure, report
-from tests.benchmarks.cases import CASES
+from tests.benchmarks.cases import chosen
 from tests.benchmarks.kvstore import calibration
+from tests.benchmarks.measuring.machine import machine
+from tests.benchmarks.measuring.rounds import run
+from tests.benchmarks.peers import present
+from tests.benchmarks.reporting.tables import table
 
 ALLREDUCE = Path(__file__).with_name("allreduce.py")
 ELEMENTS = 25_000_000
@@ -57,17 +60,17 @@ def sums(rounds: int) -> list[str]:
 
 def local(rounds: int, folder: Path) -> list[str]:
     """A sum of eight arrays on the host, with and without MXNet beside it."""
-    peers = benchmarks.present(["minimx", "mxnet"], folder)
-    cases = [case for case in CASES if case.name.startswith("kv_")]
+    peers = present(["minimx", "mxnet"], folder, folder)
+    cases = chosen(groups=["stores"])
     bound = 0.0
     for _ in range(rounds):
         bound = max(bound, ranks.adding(1), 2 * ranks.adding(2))
-    times = measure.run(cases, peers, folder, 2 * rounds + 1, 0.3)
+    times = run(cases, peers, folder, 2 * rounds + 1, 0.3).values
     took = min(times["kv_push"]["minimx"])
     return [
         f"memory {bound / 1e9:.1f} GB/s; push {REDUCED / took / 1e9:.1f} GB/s: "
         f"{REDUCED / took / bound:.0%} (≥ 70 %)",
-        report.table(times, [peer.name for peer in peers]),
+        table(times, [peer.name for peer in peers]),
     ]
 
 
@@ -85,7 +88,7 @@ def simulator() -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is wanted, and print it."""
     options = parser().parse_args(arguments)
-    print(json.dumps(report.machine()))
+    print(json.dumps(machine()))
     parts = {
         "steps": lambda: calibration.run(options.rounds),
         "sums": lambda: sums(options.rounds),

@@ -6,8 +6,10 @@ times and waits for the last result.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ Run = Callable[[int], None]
 
 class Program:
     """The cases for a library that is MXNet, or speaks like it."""
+
+    #: Pixels along a side of an image, for networks that have no other size.
+    side = 224
 
     def __init__(self, library: Any) -> None:
         self.mx = library
@@ -127,6 +132,81 @@ class Program:
     def lenet(self) -> Run:
         """Two convolutions, two dense layers."""
         return self.repeat(self.training(self.lenet_net(), 128, 1, 28, 28))
+
+    def lenet_graph(self) -> Run:
+        """The same as a static graph."""
+        net = self.lenet_net()
+        return self.repeat(self.training(net, 128, 1, 28, 28, graphs=True))
+
+    def lstm(self) -> Run:
+        """Two layers of 256 over 35 steps, 32 sequences; ten classes at every step."""
+        mx, gluon = self.mx, self.mx.gluon
+        layers = gluon.rnn.LSTM(256, num_layers=2, input_size=256)
+        last = gluon.nn.Dense(10, flatten=False, in_units=256)
+        trainers = []
+        for block in (layers, last):
+            block.initialize(mx.init.Xavier())
+            block.hybridize()
+            trainers.append(
+                gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.01})
+            )
+        data = self.array(35, 32, 256)
+        label = mx.nd.array(self.random.randint(10, size=(35, 32)))
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()
+
+        def step() -> None:
+            with mx.autograd.record():
+                error = loss(last(layers(data)), label)
+            error.backward()
+            for trainer in trainers:
+                trainer.step(32)
+
+        return self.repeat(step)
+
+    def network(self, name: str) -> Any:
+        """A network of the zoo, or where it is not there, one that minimx wrote."""
+        vision = self.mx.gluon.model_zoo.vision
+        if name == "inceptionbn" and not hasattr(vision, "inception_bn"):
+            graph = Path(os.environ["BENCH_GRAPHS"]) / f"{name}.json"
+            net = self.mx.gluon.SymbolBlock.imports(str(graph), ["data"])
+            for one in net.collect_params().values():  # a graph does not say these
+                if one.name.endswith(("bias", "beta", "mean")):
+                    one.init = "zeros"
+                elif one.name.endswith(("gamma", "var")):
+                    one.init = "ones"
+            return net
+        return vision.get_model(name, classes=1000)
+
+    def scoring(self, name: str, batch: int) -> Run:
+        """A network forward, as a static graph."""
+        net = self.network(name)
+        net.initialize(self.mx.init.Xavier(magnitude=2.0))
+        net.collect_params().setattr("grad_req", "null")
+        net.hybridize(static_alloc=True, static_shape=True)
+        side = 299 if name == "inceptionv3" else self.side
+        data = self.array(batch, 3, side, side)
+        return self.repeat(lambda: net(data))
+
+    def __getattr__(self, case: str) -> Any:
+        """The cases `score_<network>_<batch>`."""
+        start, _, rest = case.partition("_")
+        name, _, batch = rest.rpartition("_")
+        if start != "score" or not batch.isdigit():
+            raise AttributeError(case)
+        return partial(self.scoring, name, int(batch))
+
+    def resnet_score_1(self) -> Run:
+        """ResNet-50 on a single image."""
+        return self.scoring("resnet50_v1", 1)
+
+    def resnet_score_16(self) -> Run:
+        """ResNet-50 on a batch."""
+        return self.scoring("resnet50_v1", 16)
+
+    def resnet_train_8(self) -> Run:
+        """ResNet-50 forward, backward and an update, as static graphs."""
+        net, batch = self.network("resnet50_v1"), (8, 3, self.side, self.side)
+        return self.repeat(self.training(net, *batch, rate=1e-4, graphs=True))
 
     def lenet_profiled(self) -> Run:
         """The same while the profiler hears everything, and writes its trace."""
