@@ -33,7 +33,7 @@ ifndef BESIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help lab pages test installed checked lint unit alone kernels cuda onednn notebooks \
+.PHONY: help lab pages test checked lint built unit alone kernels cuda onednn notebooks \
   browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
 
 help:
@@ -55,17 +55,17 @@ help:
 lab: $(LAB)/.stamps/lab $(LAB)/.stamps/compiled
 	$(LAB)/bin/minimx lab $(FLAGS)
 
-test: installed checked unit alone kernels notebooks browser browser-alone
+test: checked unit alone kernels notebooks browser browser-alone
 
-# Pairs of jobs that keep one core busy each: pip beside pip, mypy beside the compiler of
-# the kernels. What a job prints stays together.
+# The book that `checked` builds is the one that the browser tests read.
+test: export BUILT_BOOK := $(CURDIR)/build/book/html
+
+# Pairs of jobs that keep one core busy each. What a job prints stays together.
 PAIR := --jobs=2 --output-sync=target BESIDE=yes
 
-installed:
-	@$(MAKE) $(PAIR) $(STAMPS)/test $(LAB)/.stamps/lab
-
+# .venv and then mypy, beside .venv-lab, the compiler of the kernels, and the book.
 checked:
-	@$(MAKE) $(PAIR) lint $(STAMPS)/compiled
+	@$(MAKE) $(PAIR) lint built
 
 kernels:
 	@$(MAKE) $(PAIR) cuda onednn
@@ -75,6 +75,10 @@ lint: $(STAMPS)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The lab's kernels first: its environment is complete while that of the tests is not.
+built: $(LAB)/.stamps/compiled $(STAMPS)/compiled
+	$(BIN)/python book/site/site_build.py
 
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
