@@ -25,6 +25,9 @@ BROWSER ?= auto
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 PYTEST := $(BIN)/python -m pytest
 
+# Without files of bytecode each process would translate all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
 COMPILED := $(wildcard minimx/core/kernels/*.py minimx/core/kernels/cpu/*.py minimx/core/ops/*.py)
 
@@ -207,6 +210,7 @@ $(STAMPS)/venv $(LAB)/.stamps/venv: %/.stamps/venv:
 	@mkdir -p $*/.stamps && touch $@
 
 # $(call INSTALL,environment,what): uv takes seconds, pip a minute or two.
+# In .venv bytecode is written at the first import: most modules are never imported.
 ifneq ($(UV),)
 HOW := uv, some seconds
 INSTALL = uv pip install --quiet --python $(1)/bin/python $(2)
@@ -214,7 +218,8 @@ else
 HOW := pip, a minute or two
 INSTALL = { $(1)/bin/python -m pip --version >/dev/null 2>&1 \
     || $(1)/bin/python -m ensurepip >/dev/null; } \
-  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check \
+    $(if $(filter $(VENV),$(1)),--no-compile) $(2)
 endif
 
 $(STAMPS)/test: $(STAMPS)/venv
