@@ -89,8 +89,8 @@ unit: $(STAMPS)/test $(STAMPS)/compiled
 
 # What is measured by the clock, or starts processes enough for all cores.
 alone: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -m alone tests/benchmarks tests/commands tests/kvstore tests/profiler \
-	  tests/tools tests/widgets
+	$(PYTEST) -q -m alone --durations=15 --durations-min=2 \
+	  $$(grep -rl "mark\.alone" tests --include="test_*.py" --exclude-dir=browser)
 
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test
