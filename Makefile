@@ -25,6 +25,9 @@ BROWSER ?= auto
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
 PYTEST := $(BIN)/python -m pytest
 
+# Without files of bytecode each process would translate all that it imports again.
+unexport PYTHONDONTWRITEBYTECODE
+
 SHARED := $(shell find widgets/share widgets/etc -type f 2>/dev/null)
 COMPILED := $(wildcard minimx/core/kernels/*.py minimx/core/kernels/cpu/*.py minimx/core/ops/*.py)
 
@@ -33,7 +36,7 @@ ifndef BESIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help lab pages test installed checked lint unit alone kernels cuda onednn notebooks \
+.PHONY: help lab pages test checked lint built unit alone kernels cuda onednn notebooks \
   browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
 
 help:
@@ -55,17 +58,17 @@ help:
 lab: $(LAB)/.stamps/lab $(LAB)/.stamps/compiled
 	$(LAB)/bin/minimx lab $(FLAGS)
 
-test: installed checked unit alone kernels notebooks browser browser-alone
+test: checked unit alone kernels notebooks browser browser-alone
 
-# Pairs of jobs that keep one core busy each: pip beside pip, mypy beside the compiler of
-# the kernels. What a job prints stays together.
+# The book that `checked` builds is the one that the browser tests read.
+test: export BUILT_BOOK := $(CURDIR)/build/book/html
+
+# Pairs of jobs that keep one core busy each. What a job prints stays together.
 PAIR := --jobs=2 --output-sync=target BESIDE=yes
 
-installed:
-	@$(MAKE) $(PAIR) $(STAMPS)/test $(LAB)/.stamps/lab
-
+# .venv and then mypy, beside .venv-lab, the compiler of the kernels, and the book.
 checked:
-	@$(MAKE) $(PAIR) lint $(STAMPS)/compiled
+	@$(MAKE) $(PAIR) lint built
 
 kernels:
 	@$(MAKE) $(PAIR) cuda onednn
@@ -76,14 +79,18 @@ lint: $(STAMPS)/test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The lab's kernels first: its environment is complete while that of the tests is not.
+built: $(LAB)/.stamps/compiled $(STAMPS)/compiled
+	$(BIN)/python book/site/site_build.py
+
 unit: $(STAMPS)/test $(STAMPS)/compiled
 	$(PYTEST) -q -n 2 --dist loadgroup --durations=25 --durations-min=4 \
 	  -m "not browser and not alone"
 
 # What is measured by the clock, or starts processes enough for all cores.
 alone: $(STAMPS)/test $(STAMPS)/compiled
-	$(PYTEST) -q -m alone tests/benchmarks tests/commands tests/kvstore tests/profiler \
-	  tests/tools tests/widgets
+	$(PYTEST) -q -m alone --durations=15 --durations-min=2 \
+	  $$(grep -rl "mark\.alone" tests --include="test_*.py" --exclude-dir=browser)
 
 # CUDA's kernels on any machine: numba's simulator, chosen when numba is imported.
 cuda: $(STAMPS)/test
@@ -208,6 +215,7 @@ $(STAMPS)/venv $(LAB)/.stamps/venv: %/.stamps/venv:
 	@mkdir -p $*/.stamps && touch $@
 
 # $(call INSTALL,environment,what): uv takes seconds, pip a minute or two.
+# In .venv bytecode is written at the first import: most modules are never imported.
 ifneq ($(UV),)
 HOW := uv, some seconds
 INSTALL = uv pip install --quiet --python $(1)/bin/python $(2)
@@ -215,7 +223,8 @@ else
 HOW := pip, a minute or two
 INSTALL = { $(1)/bin/python -m pip --version >/dev/null 2>&1 \
     || $(1)/bin/python -m ensurepip >/dev/null; } \
-  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+  && $(1)/bin/python -m pip install --quiet --disable-pip-version-check \
+    $(if $(filter $(VENV),$(1)),--no-compile) $(2)
 endif
 
 $(STAMPS)/test: $(STAMPS)/venv

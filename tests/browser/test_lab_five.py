@@ -27,6 +27,12 @@ SETTLED = (
 )
 WORDS = "document.querySelector('.mx-progress-words').textContent"
 VALUE = "document.querySelector('[data-control={}]').dataset.value".format
+#: A turned knob stays in sight for ten seconds, and with it the lanes that worked until
+#: then. At the end of time they are over; test_timelines_live.py looks at them.
+HOLD_NOTHING = """() => {
+  for (const store of globalThis[Symbol.for('minimx.runs')].values())
+    store.clock = () => Infinity;
+}"""
 SIZES = ((1440, False), (1024, False), (1440, True), (1024, True), (720, True))
 
 
@@ -186,6 +192,7 @@ def test_engine_and_pool_by_mouse_and_back_by_keyboard(notebook: Notebook) -> No
     """Whatever the network is: they act on operations and blocks."""
     turned = opened(notebook, "lenet")
     page = notebook.page
+    page.evaluate(HOLD_NOTHING)
     page.locator("[data-control=engine] [data-value=NaiveEngine]").click()
     turned("naive")
     notebook.until(f"() => {LANES} === 'python'")

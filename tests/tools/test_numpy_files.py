@@ -34,7 +34,9 @@ def test_a_small_file_that_would_become_a_large_array_is_refused(
     tmp_path: Path,
 ) -> None:
     with (
-        zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(
+            tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1
+        ) as archive,
         archive.open("x.npy", "w", force_zip64=True) as member,
     ):
         for _ in range(300):
