@@ -64,6 +64,13 @@ TURN_AND_TIME = """async () => {
   return performance.now() - began;
 }"""
 
+#: A turned knob stays in sight for ten seconds, and with it the lanes that worked until
+#: then. At the end of time they are over; test_timelines_live.py looks at them.
+HOLD_NOTHING = """() => {
+  for (const store of globalThis[Symbol.for('minimx.runs')].values())
+    store.clock = () => Infinity;
+}"""
+
 
 def open_lab(notebook: Notebook, *cells: str) -> None:
     """A notebook whose first cell shows a lab; the other cells are not run."""
@@ -108,6 +115,7 @@ def test_knobs_turned_while_a_network_trains_show_in_every_view(
     open_lab(notebook, kernel_side)
     notebook.dark(False)
     train(notebook)
+    notebook.page.evaluate(HOLD_NOTHING)
     notebook.until(f"() => {LANES} === 'cpu(0)/0'")
     notebook.shoot("1-training-light")
 

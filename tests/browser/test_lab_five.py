@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.test_lab import LANES, MAKE_LAB, STEP, hide_sidebar, open_lab, train
+from tests.browser.test_lab import (
+    HOLD_NOTHING,
+    LANES,
+    MAKE_LAB,
+    STEP,
+    hide_sidebar,
+    open_lab,
+    train,
+)
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Notebook
@@ -27,12 +35,6 @@ SETTLED = (
 )
 WORDS = "document.querySelector('.mx-progress-words').textContent"
 VALUE = "document.querySelector('[data-control={}]').dataset.value".format
-#: A turned knob stays in sight for ten seconds, and with it the lanes that worked until
-#: then. At the end of time they are over; test_timelines_live.py looks at them.
-HOLD_NOTHING = """() => {
-  for (const store of globalThis[Symbol.for('minimx.runs')].values())
-    store.clock = () => Infinity;
-}"""
 SIZES = ((1440, False), (1024, False), (1440, True), (1024, True), (720, True))
 
 
