@@ -187,7 +187,7 @@ def test_names_are_used_once() -> None:
 @every_notebook
 def test_it_asks_with_other_numbers(path: Path) -> None:
     """Three cards or more, but where questions are of one program, or of a record."""
-    few = {"conv": 1, "same": 0}
+    few = {"same": 0}
     cards = of_notebook(path).values()
     varied = sum(len(card["answers"]) > 1 for card in cards)
     assert varied >= few.get(short(path), 3)
