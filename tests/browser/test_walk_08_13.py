@@ -49,7 +49,7 @@ def test_pools(notebook: Notebook, jupyterlab: JupyterLab) -> None:
         },
     )
     walk.whole()
-    walk.after_a_restart([1, 4, 6])
+    walk.after_a_restart([1, 4, 6, 7])
 
 
 def test_kvstore(notebook: Notebook, jupyterlab: JupyterLab) -> None:
