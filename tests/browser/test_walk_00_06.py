@@ -58,8 +58,8 @@ def test_the_knob_board(notebook: Notebook, jupyterlab: JupyterLab) -> None:
         left_out=TRAININGS,
     )
     walk.whole()
-    # Two cards, two recalls and two exit tickets; one of each was wrong.
-    assert "6 predictions, 3 right" in notebook.run(walk.last("my_predictions()"))
+    # Four cards, two recalls and two exit tickets; one of each was wrong.
+    assert "8 predictions, 5 right" in notebook.run(walk.last("my_predictions()"))
 
 
 def test_memory_planning(notebook: Notebook, jupyterlab: JupyterLab) -> None:

@@ -46,12 +46,15 @@ def short(path: Path) -> str:
 
 
 def sources(path: Path) -> list[tuple[int, str]]:
-    """(place, source) of the code cells up to the last one with a card."""
+    """(place, source) of the code cells up to the last one with a card.
+
+    Without magics, which are for a kernel: no card may need what they do.
+    """
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     code = [
         (place, cell.source)
         for place, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code"
+        if cell.cell_type == "code" and not cell.source.startswith("%")
     ]
     last = max(k for k, (_, source) in enumerate(code) if "PredictCard(" in source)
     return code[: last + 1]

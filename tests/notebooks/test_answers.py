@@ -186,11 +186,9 @@ def test_names_are_used_once() -> None:
 
 @every_notebook
 def test_it_asks_with_other_numbers(path: Path) -> None:
-    """Three cards or more, but where questions are of one program, or of a record."""
-    few = {"00": 0, "09": 2, "conv": 1, "same": 0}
+    """Three cards or more: each learner gets numbers of their own."""
     cards = of_notebook(path).values()
-    varied = sum(len(card["answers"]) > 1 for card in cards)
-    assert varied >= few.get(short(path), 3)
+    assert sum(len(card["answers"]) > 1 for card in cards) >= 3
 
 
 @pytest.mark.parametrize(

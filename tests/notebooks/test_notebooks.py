@@ -7,6 +7,7 @@ so both are asked here.
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -118,11 +119,34 @@ def test_it_asks_for_two_numbers_and_checks_two_exercises(path: Path) -> None:
 
 @every_notebook
 def test_the_source_of_a_card_is_folded(path: Path) -> None:
-    """It has wrong answers with what is wrong about them, and stands above the card."""
+    """It has wrong answers with what is wrong about them, and stands above the card.
+
+    What is folded is not read: only the card, and what no other cell uses.
+    """
+    found = {cell.id: names(cell.source) for cell in cells(path, "code")}
     for cell in cells(path, "code"):
-        if cell.source.startswith("PredictCard("):
-            hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
-            assert hidden, f"{cell.id}: set jupyter.source_hidden in its metadata"
+        if "PredictCard(" not in cell.source:
+            continue
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+        assert hidden, f"{cell.id}: set jupyter.source_hidden in its metadata"
+        *before, card = ast.parse(cell.source).body
+        assert ast.unparse(card).startswith("PredictCard("), cell.id
+        assert all(isinstance(each, ast.FunctionDef) for each in before), cell.id
+        own = {each.name for each in before if isinstance(each, ast.FunctionDef)}
+        for other, used in found.items():
+            both = own & used if other != cell.id else set()
+            assert not both, f"{other} uses {both}: define it in a cell of its own"
+
+
+def names(source: str) -> set[str]:
+    """The names that a cell reads or binds; magics are left out."""
+    python = re.sub(r"^%.*$", "", source, flags=re.MULTILINE)
+    found = ast.walk(ast.parse(python))
+    return {
+        getattr(node, "id", getattr(node, "name", "")) or ""
+        for node in found
+        if isinstance(node, ast.Name | ast.FunctionDef | ast.ClassDef)
+    }
 
 
 @every_notebook

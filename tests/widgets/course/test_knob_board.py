@@ -61,3 +61,10 @@ def test_the_picture_is_well_formed_and_says_how_many(dark: bool) -> None:
     assert set(texts) >= {probe.name for probe in PROBES}
     never = sum(probe.read == NEVER for probe in PROBES)
     assert texts.count("never: it reads another spelling") == never
+
+
+def test_an_engine_turned_while_training_has_the_other_steps() -> None:
+    """300 images make five steps of at most 64 in each of two epochs."""
+    before = knobs.MXNET_ENGINE_TYPE
+    assert knob_board.steps_turned(batch=64, at=4, images=300) == 6
+    assert before == knobs.MXNET_ENGINE_TYPE

@@ -24,6 +24,8 @@ from minimx.core.record import Record
 from minimx.gluon.data import vision
 from minimx_widgets import palette, svg
 from minimx_widgets.course.parts.text import Shown
+from minimx_widgets.training.meter import Facts
+from minimx_widgets.training.training import Data, Fit, Settings, load
 
 # The moments in the life of a program at which MXNet reads a variable, in their order.
 MOMENTS = (
@@ -293,6 +295,28 @@ def data_folder() -> str:
     folder = _Nowhere().folder
     home = Path.home()
     return folder.as_posix().replace(home.as_posix(), "~", 1)
+
+
+def steps_turned(batch: int, at: int, images: int = 1000) -> int:
+    """How many steps of a training run under an engine that is chosen meanwhile.
+
+    Two epochs of that many glyphs. After step `at` the engine becomes NaiveEngine;
+    `lane` says after each step whether the caller runs an operation.
+    """
+    glyphs = load("glyphs")
+    data = Data(*(array[:images] for array in vars(glyphs).values()))
+    seen: list[str] = []
+
+    def stepped(step: int, _: Facts) -> None:
+        seen.append(lane())
+        if step == at:
+            knobs.set(MXNET_ENGINE_TYPE="NaiveEngine")
+
+    how = Settings(network="mlp", batch_size=int(batch), epochs=2)
+    with knobs(MXNET_ENGINE_TYPE=None), Record() as record:
+        for _ in Fit(how, record, data=data, stepped=stepped).program():
+            pass
+    return seen.count("python")
 
 
 PROBES = (
