@@ -15,6 +15,7 @@
     minimx quiz [--seed N] [--learners N] [--format csv|markdown|gift]
     minimx slides FOLDER [--notebook N]
     minimx class FOLDER [--out class.html]
+    minimx strings [--language CODE] [--folder DIR] [--missing]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.

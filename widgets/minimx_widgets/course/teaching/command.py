@@ -1,4 +1,4 @@
-"""`minimx student`, `grade`, `quiz`, `slides` and `class`: the course for a class.
+"""`minimx student`, `grade`, `quiz`, `slides`, `class`: the course for a class.
 
     minimx student handout/                     # without any answer, to hand out
     minimx student source/ --solutions          # with the solutions, for instructors
@@ -6,6 +6,7 @@
     minimx quiz --seed 7 --learners 30          # predictions as questions, and a key
     minimx slides decks/                        # an HTML file for each notebook
     minimx class exports/ --out class.html      # what a class predicted
+    minimx strings --language de                # the course in another language
 
 What they do stands in the other files of this folder.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from minimx.commands.cli import copies
 from minimx.commands.cli.lab import notebooks_folder
+from minimx_widgets.course.translating import command as translating
 
 if TYPE_CHECKING:
     from minimx_widgets.course.teaching.questions import Question
@@ -53,6 +55,8 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
     elif name == "slides":
         add("folder", metavar="FOLDER", help="where the HTML files go")
         _add_notebooks(parser)
+    elif name == "strings":
+        translating.declare(add)
     else:
         add("folder", metavar="FOLDER", help="exports of all learners")
         add("--out", metavar="FILE", default="class.html", help="class.html by default")
@@ -81,6 +85,8 @@ def run(options: argparse.Namespace) -> int:
             return _asking(options, course, out)
         if options.command == "class":
             return _class(options, out)
+        if options.command == "strings":
+            return translating.run(options, course, out)
         return _grade(options, course, out)
     except ModuleNotFoundError as error:
         return _says(options, f"{error}. Try: pip install 'minimx[lab]'", 1)
