@@ -34,11 +34,19 @@ ABOUT: Final = "minimx"
 FIELD: Final = re.compile(r"\{([A-Za-z_]\w*|)\}")
 #: An ending that is there or not, as in "push(es)".
 ENDING: Final = re.compile(r"\((e?s)\)")
-#: Where a text may be parted, if it is not found as a whole.
-ENDS: Final = re.compile(r"((?<=[.!?:;,])\s+|\s*<br>\s*|\n\s*)")
+#: Where a text is parted, if it is not found as a whole: at the ends of its sentences,
+#: or else of what is within them.
+ENDS: Final = (
+    re.compile(r"((?<=[.!?])\s+|\s*<br>\s*|\n\s*)"),
+    *(re.compile(rf"({mark}\s+)") for mark in ";:,"),
+)
 SENTENCE_END: Final = re.compile(r"[.!?:;]\s|<br>")
+#: Lines of code, as HTML.
+CODE: Final = re.compile(r"\s*<pre\b[^>]*>[^<]*</pre>\s*")
+#: A text such as "{a} or {b}" fits nearly everything, so that nothing is found by it.
+FEWEST_LETTERS: Final = 6
 #: Characters of a value that is no text of the course itself: a number, a name.
-LONGEST_VALUE: Final = 60
+LONGEST_VALUE: Final = 160
 
 
 def tr(text: str, /, **fields: str) -> str:
@@ -48,6 +56,11 @@ def tr(text: str, /, **fields: str) -> str:
     """
     language = current()
     return filled(text if language is None else language.shown(text), fields)
+
+
+def text(english: str) -> str:
+    """Mark a text for the catalog, where it is shown later by `tr(name)`."""
+    return english
 
 
 def filled(text: str, fields: dict[str, str]) -> str:
@@ -77,7 +90,8 @@ class Language:
         """
         self._texts = texts
         self.name = self._about("language")
-        self._templates = [_Template(each) for each in self._about("templates")]
+        templates = map(_Template, self._about("templates"))
+        self._templates = [it for it in templates if it.letters >= FEWEST_LETTERS]
         self._templates.sort(key=lambda each: -each.letters)
         self._found = functools.lru_cache(4096)(self._looked_up)
 
@@ -119,22 +133,23 @@ class Language:
 
     def _value(self, text: str, may_stay: Callable[[str], bool]) -> str:
         """The value of a field; "" for one that a field cannot have."""
+        if CODE.fullmatch(text):
+            return text
         if may_stay is _is_value and SENTENCE_END.search(text):
             return self._exact(text)
         return self._found(text) or (text if may_stay(text) else "")
 
     def _by_parts(self, text: str, enough: Callable[[Iterable[str]], bool]) -> str:
-        """A text of several sentences, each of them looked up."""
-        parts = ENDS.split(text)
-        if len(parts) == 1:
-            return ""
-        shown = [
-            self._exact(part) or self._fitting(part, _is_value) for part in parts[::2]
-        ]
-        if not enough(shown):
-            return ""
-        parts[::2] = [new or old for new, old in zip(shown, parts[::2], strict=True)]
-        return "".join(parts)
+        """A text of several sentences, or of parts of one, each looked up alone."""
+        for end in ENDS:
+            parts = end.split(text)
+            if len(parts) > 1:
+                shown = [self._found(part) for part in parts[::2]]
+                if enough(shown):
+                    pairs = zip(shown, parts[::2], strict=True)
+                    parts[::2] = [new or old for new, old in pairs]
+                    return "".join(parts)
+        return ""
 
 
 def _is_value(text: str) -> bool:
@@ -153,7 +168,7 @@ class _Template:
         self.text = text
         parts = FIELD.split(text)
         literals = parts[::2]
-        self.letters = sum(map(len, literals))
+        self.letters = sum(map(str.isalpha, "".join(literals)))
         self._longest = max(
             (piece for part in literals for piece in ENDING.split(part)[::2]), key=len
         )
@@ -229,6 +244,6 @@ def speaking(language: Language | None) -> Iterator[None]:
         _now[:] = before
 
 
-def each(texts: Iterable[str]) -> list[str]:
+def tr_all(texts: Iterable[str]) -> list[str]:
     """Several texts in the learner's language."""
     return [tr(text) for text in texts]

@@ -38,6 +38,7 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
             action="store_true",
             help="rather the instructor's edition, with all solutions (in a checkout)",
         )
+        add("--language", metavar="CODE", help="as in de, or a .po file")
     elif name == "grade":
         add("folder", metavar="FOLDER", help="one folder for each learner")
         add("--out", metavar="CSV", help="FOLDER/grades.csv by default")
@@ -100,9 +101,22 @@ def _says(options: argparse.Namespace, what: str, code: int) -> int:
 
 
 def _student(options: argparse.Namespace, course: Path, out: TextIO) -> int:
-    from minimx_widgets.course.teaching import editions
+    from minimx_widgets.course.translating import copies as languages
 
     target = Path(options.folder).expanduser()
+    with languages.of(options.language, course, target) as translated:
+        return _edition(options, course, translated, target, out)
+
+
+def _edition(
+    options: argparse.Namespace,
+    course: Path,
+    translated: Path,
+    target: Path,
+    out: TextIO,
+) -> int:
+    from minimx_widgets.course.teaching import editions
+
     if options.solutions:
         answers = course.parent / "tests" / "notebooks" / "solutions"
         if not answers.is_dir():
@@ -112,10 +126,10 @@ def _student(options: argparse.Namespace, course: Path, out: TextIO) -> int:
                 "a checkout of minimx.",
                 1,
             )
-        written = editions.instructor(course, target, answers)
+        written = editions.instructor(translated, target, answers)
     else:
-        written = editions.student(course, target)
-        copies.mark(course, target)
+        written = editions.student(translated, target)
+        copies.mark(translated, target)
     print(f"{target}: {len(written)} notebooks.", file=out)
     return 0
 

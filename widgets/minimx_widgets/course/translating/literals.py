@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from minimx_widgets.course.predicting.units import UNITS
-from minimx_widgets.language import FIELD
+from minimx_widgets.language import FEWEST_LETTERS, FIELD
 
 #: Their strings are no texts. Those of `print` are shown, and reported as missing.
 SILENT: Final = frozenset(
@@ -37,24 +37,22 @@ SHOWING: Final = frozenset(
         r"\w+",
         """
         PredictCard ChoiceCard number choice Feedback if_true weighed table verdicts
-        claim tr each hints explained Cause Story Effect _Effect Probe
+        claim tr tr_all hints explained Cause Story Effect _Effect Probe
         """,
     )
 )
 #: Arguments that are names, in the code and in the ledger.
 NAMES: Final = frozenset({"name", "about", "kind", "program", "probe", "asks"})
 #: Errors whose text a card shows.
-ON_CARDS: Final = frozenset({"Unreadable"})
+ON_CARDS: Final = frozenset({"Unreadable", "Open"})
 #: Their first argument is a name.
 NAMED: Final = frozenset({"number", "choice", "Cause", "claim"})
-#: A template such as f"{a} and {b} of {c}" fits nearly everything.
-FEWEST_LETTERS: Final = 6
-_NOISE: Final = re.compile(r"<[^>]*>|&\w+;|\{\w*\}|`[^`]*`")
+_NOISE: Final = re.compile(r"<code>.*?</code>|<[^>]*>|&\w+;|\{\w*\}|`[^`]*`")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _ONE_WORD: Final = re.compile(r"(?:[^\W\d_]|-)+[.!?:]?")
 _CODE: Final = re.compile(
-    r"[\w-]+:\s*[\w.#-]+\s*;|var\(--|^[\w.]+\([^)]*\)$|^\s*(import|from) \w+|[{}]\s*\n"
-    r"|^[\w./-]+$|^<\w+ [^>]*$|\w=\"|^[^a-zA-Z]*--"
+    r"[\w-]+:\s*[\w.#-]+\s*;|var\(|^[\w.]+\([^)]*\)$|[{}]\s*\n|^[\w./-]+$|\w=\""
+    r"|^\s*import \w+|^\s*from [\w.]+ import|^<\w+ [^>]*$|^[^a-zA-Z]*--"
 )
 
 
@@ -141,6 +139,8 @@ class _Walk:
         if name == "join":
             self._unseen("joined", node)
         self.node(node.func, 2)
+        if name in ("tr", "text") and node.args and (text := template_of(node.args[0])):
+            self.found.texts.append(text.strip())
         inside = 1 if name in SHOWING else fewest if name in ("dict", "tuple") else 2
         for place, each in enumerate(node.args):
             names = name in NAMED and place == 0
