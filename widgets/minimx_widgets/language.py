@@ -59,7 +59,7 @@ def tr(text: str, /, **fields: str) -> str:
 
 
 def text(english: str) -> str:
-    """Mark a text for the catalog, where it is shown later by `tr(name)`."""
+    """Mark a text for the catalogue, where it is shown later by `tr(name)`."""
     return english
 
 

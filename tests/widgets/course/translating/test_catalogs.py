@@ -1,4 +1,4 @@
-"""Catalogs: merging keeps what was translated, and what is wrong is named."""
+"""Catalogues: merging keeps what was translated, and what is wrong is named."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             description=tr("% sure"),
             tooltip=tr("how sure are you? 50 is a coin toss"),
             layout=ipw.Layout(width="20em"),
-            style={"description_width": "4em"},
+            style={"description_width": "initial"},
         )
         self._button = ipw.Button(
             description=tr("Lock in and look" if self.by else "Lock in and measure"),
@@ -358,7 +358,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         text = tr(
             "You said <b>{said}</b>, {who} says <b>{seen}</b>: {distance}.",
             said=said,
-            who=tr(html.escape(self.by) or "this machine"),
+            who=html.escape(tr(self.by or "this machine")),
             seen=seen,
             distance=tr(distance(answer.value, answer.seen)),
         )

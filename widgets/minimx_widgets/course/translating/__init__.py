@@ -1,4 +1,4 @@
-"""The course in other languages: its texts in one catalog, and translations of it.
+"""The course in other languages: its texts in one catalogue, and translations of it.
 
 Reading order:
     markdown     the texts of a markdown cell

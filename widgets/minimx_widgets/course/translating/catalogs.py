@@ -1,4 +1,4 @@
-"""The catalog of the course's texts, and translations of it, as gettext has them.
+"""The catalogue of the course's texts, and translations of it, as gettext has them.
 
     template = of(sources(course))          # every text once, with its files
     de = merged(read(path), template)       # what was translated stays
@@ -43,7 +43,7 @@ _TAG: Final = re.compile(r"</?[a-zA-Z][^>]*>")
 
 
 class BadCatalog(ValueError):
-    """A file that is no catalog, or is damaged; its text says where."""
+    """A file that is no catalogue, or is damaged; its text says where."""
 
 
 def of(sources: Iterable[Source]) -> Catalog:
@@ -89,7 +89,7 @@ def merged(translation: Catalog, template: Catalog) -> Catalog:
 
 
 def read(path: Path) -> Catalog:
-    """A catalog in a file. Raises BadCatalog with its line where it is damaged."""
+    """A catalogue in a file. Raises BadCatalog with its line where it is damaged."""
     try:
         with path.open("rb") as file:
             return read_po(file, abort_invalid=True)
@@ -101,11 +101,11 @@ def read(path: Path) -> Catalog:
             f"{path}, line {error.lineno + 1}: {error}. The line is: {error.line}"
         ) from None
     except (ValueError, LookupError) as error:
-        raise BadCatalog(f"{path} is no catalog of texts: {error}") from None
+        raise BadCatalog(f"{path} is no catalogue of texts: {error}") from None
 
 
 def written(catalog: Catalog) -> bytes:
-    """The catalog as a .po or .pot file."""
+    """The catalogue as a .po or .pot file."""
     for message in catalog:
         # Babel takes "50 % of" for a placeholder of Python.
         message.flags.discard("python-format")

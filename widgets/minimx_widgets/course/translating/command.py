@@ -23,7 +23,7 @@ from minimx_widgets.course.translating import extracting
 from minimx_widgets.course.translating.extracting import Source
 
 PSEUDO: Final = "pseudo"
-#: Why a text is not in the catalog, by its kind in `Source.unseen`.
+#: Why a text is not in the catalogue, by its kind in `Source.unseen`.
 WHY: Final = {
     "printed": "printed by `print`: what the learner's own code prints",
     "raised": "texts of errors",
@@ -41,8 +41,8 @@ def declare(add: Any) -> None:
 def run(options: argparse.Namespace, course: Path, out: TextIO) -> int:
     """Do what was asked for; returns the exit code.
 
-    course: the folder of the notebooks. Raises ValueError for a damaged catalog and for
-    an unknown language; nothing is written then.
+    course: the folder of the notebooks. Raises ValueError for a damaged catalogue and
+    for an unknown language; nothing is written then.
     """
     from minimx_widgets.course.translating import catalogs, pseudo
 

@@ -1,6 +1,6 @@
 """A language to test with: every letter has an accent, and each text is in brackets.
 
-What is shown without brackets did not pass through the catalog.
+What is shown without brackets did not pass through the catalogue.
 
 >>> pseudo("Run the cell `a.b` <b>now</b>: {n} times")
 '⟦Ŕũń ţĥé ćéĺĺ `a.b` <b>ńõŵ</b>: {n} ţĩḿéś⟧'
@@ -35,7 +35,7 @@ def pseudo(text: str) -> str:
 
 
 def translated(catalog: Catalog) -> Catalog:
-    """The catalog with every text in this language."""
+    """The catalogue with every text in this language."""
     for message in catalog:
         if message.id:
             message.string = pseudo(str(message.id))
