@@ -9,9 +9,11 @@ import pytest
 from babel.messages.catalog import Catalog
 
 from minimx_widgets import language
-from minimx_widgets.course.translating import catalogs, pseudo
+from minimx_widgets.course.recalling import bank
+from minimx_widgets.course.translating import catalogs, literals, pseudo
 from minimx_widgets.course.translating.catalogs import BadCatalog
-from minimx_widgets.course.translating.extracting import Source
+from minimx_widgets.course.translating.extracting import PACKAGE, Source, of_notebook
+from tests.test_readme import NOTEBOOKS
 
 HOW, BYTES, BOLD = "How many blocks are there?", "{n} of {of} bytes", "<b>Now</b> look"
 
@@ -86,3 +88,15 @@ def test_the_pseudo_language_keeps_fields_tags_and_code() -> None:
     assert good[text].startswith("⟦Ŕ")
     for kept in ("`f(x)`", "<b>", "{n}", "](08.ipynb#A-part)", "$x$"):
         assert kept in good[text]
+
+
+def test_the_example_is_whole_and_right() -> None:
+    good, problems = catalogs.usable(catalogs.read(catalogs.FOLDER / "de.po"))
+    assert problems == []
+    wanted = set(of_notebook(NOTEBOOKS[0]).texts)
+    for name in ("exercises/knob_checks", "claims/knob_board", "starting/page"):
+        source = (PACKAGE / "course" / f"{name}.py").read_text(encoding="utf-8")
+        wanted |= set(literals.found(source).texts)
+    for question in bank.of("00"):
+        wanted |= {question.text, question.why, *question.options}
+    assert sorted(wanted - good.keys() - {""}) == []

@@ -360,7 +360,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             said=said,
             who=html.escape(tr(self.by or "this machine")),
             seen=seen,
-            distance=tr(distance(answer.value, answer.seen)),
+            distance=distance(answer.value, answer.seen),
         )
         mark = "✔ " if answer.right else ""
         axis = _axis(answer.value, answer.seen, tr(self.by or "measured"))
@@ -395,20 +395,20 @@ def drawn(
 
 
 def distance(answer: float, seen: float) -> str:
-    """How far a prediction was off, as a text.
+    """How far a prediction was off, in the learner's language.
 
     >>> distance(3, 3), distance(1, 10), distance(95, 100), distance(0, 5)
     ('exactly right', 'too low by a factor of 10', 'within a tenth', 'too low by 5')
     """
     if answer == seen:
-        return "exactly right"
-    way = "too high" if answer > seen else "too low"
+        return tr("exactly right")
+    way = tr("too high") if answer > seen else tr("too low")
     if answer > 0 and seen > 0:
         ratio = max(answer, seen) / min(answer, seen)
         if ratio < 1.1:
-            return "within a tenth"
-        return f"{way} by a factor of {_three(ratio)}"
-    return f"{way} by {shown(abs(answer - seen))}"
+            return tr("within a tenth")
+        return tr("{way} by a factor of {ratio}", way=way, ratio=_three(ratio))
+    return tr("{way} by {difference}", way=way, difference=shown(abs(answer - seen)))
 
 
 def _three(ratio: float) -> str:
