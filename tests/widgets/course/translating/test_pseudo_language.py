@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minimx_widgets.course import claims, hints, my_predictions
+from minimx_widgets.course import claims, hints, knob_board, my_predictions
 from minimx_widgets.course.claims.claim import NONE
 from minimx_widgets.course.parts.checks import Feedback
 from minimx_widgets.course.parts.text import explained, verdicts
@@ -133,6 +133,7 @@ def test_rounds_hints_sentences_and_what_was_predicted() -> None:
     model = import_module("minimx_widgets.course.pooling")
     assert outside(hints(*model.HINTS).rich) == []
     assert outside(explained("too short", model.SENTENCE).rich) == []
+    assert tr("MXNet reads the variable") in knob_board.moments().rich
     yours = explained(f"{tr(model.SENTENCE)}", model.SENTENCE).rich
     assert outside(yours) == []
 
