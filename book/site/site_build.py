@@ -248,7 +248,10 @@ def _index() -> str:
             *("book/views", "book/replay"),
             *(f"book/turning/{name}" for name in turning),
         ],
-        "Teaching": ["book/teaching", *(f"book/lessons/{name}" for name in lessons)],
+        "Teaching": [
+            *("book/teaching", "book/translating"),
+            *(f"book/lessons/{name}" for name in lessons),
+        ],
         "Reference": [
             f"book/{name}"
             for name in ("knobs", "where", "operators", "claims", "glossary", "third")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from minimx_widgets import palette
+from minimx_widgets.language import tr
 
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 # How wide characters are in DejaVu Sans, the widest of those fonts, in hundredths of
@@ -76,9 +77,11 @@ def text(
 ) -> str:
     """Words whose baseline starts, ends or is centred at a point.
 
-    Where they are wider than `space` pixels they end in an ellipsis, and the browser
-    shows all of them when they are pointed at.
+    They are in the learner's language, if it has them. Where they are wider than
+    `space` pixels they end in an ellipsis, and the browser shows all of them when they
+    are pointed at.
     """
+    text = tr(text)
     shown = clipped(text, space, size, bold=bold)
     if text and not shown:
         return ""

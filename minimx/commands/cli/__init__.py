@@ -4,7 +4,7 @@
     minimx doctor [PROGRAM.py]
     minimx port PROGRAM.py …
     minimx run PROGRAM.py …
-    minimx lab [DIR] [--fresh]
+    minimx lab [DIR] [--fresh] [--language CODE]
     minimx compile
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
@@ -15,6 +15,7 @@
     minimx quiz [--seed N] [--learners N] [--format csv|markdown|gift]
     minimx slides FOLDER [--notebook N]
     minimx class FOLDER [--out class.html]
+    minimx strings [--language CODE] [--folder DIR] [--missing]
 
 Each command lives in a file of its own and is imported when it is asked for. Exit code
 0 is success, 1 is a machine on which minimx cannot work, 2 is a mistake in the command.
@@ -81,6 +82,7 @@ def parser(asked: str = "") -> argparse.ArgumentParser:
         action="store_true",
         help="begin again with the course's notebooks; yours are kept beside them",
     )
+    lab.add_argument("--language", metavar="CODE", help="as in de; a .po file, or en")
 
     _add_programs(commands, asked)
     return top
@@ -143,8 +145,11 @@ def _without_jupyters(args: list[str]) -> tuple[list[str], list[str]]:
     if args[:1] != ["lab"]:
         return args, []
     folder = 1 + (len(args) > 1 and not args[1].startswith("-"))
-    known = ("--no-browser", "--fresh", "-h", "--help")
-    ours = [word for word in args[folder:] if word in known]
+    if "--language" in args:
+        at = args.index("--language")
+        args = [*args[:at], "=".join(args[at : at + 2]), *args[at + 2 :]]
+    known = ("--no-browser", "--fresh", "--language", "-h", "--help")
+    ours = [word for word in args[folder:] if word.split("=")[0] in known]
     return [*args[:folder], *ours], [w for w in args[folder:] if w not in ours]
 
 
@@ -181,7 +186,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     if options.command == "lab":
         from minimx.commands.cli.lab import run as open_lab
 
-        return open_lab(options.folder, options.no_browser, rest, options.fresh)
+        folder, alone = options.folder, options.no_browser
+        return open_lab(folder, alone, rest, options.fresh, options.language)
     if options.command == "im2rec":
         from minimx.commands.cli.im2rec import run as pack_images
 

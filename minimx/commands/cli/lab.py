@@ -22,18 +22,23 @@ from minimx.core.errors import DataError
 START = "start.ipynb"
 #: Writes it; the course is outside minimx.
 PAGE = "minimx_widgets.course.starting.writing"
+LANGUAGES = "minimx_widgets.course.translating.copies"
 FIRST = "00-knob-board.ipynb"
 COPIES = "minimx-course"  # where copies go when no folder is named
 IN_CHECKOUT = "my-notebooks"  # and there; version control overlooks it
 
 
 def run(
-    folder: str | None, no_browser: bool, extra: Sequence[str], fresh: bool = False
+    folder: str | None,
+    no_browser: bool,
+    extra: Sequence[str],
+    fresh: bool = False,
+    language: str | None = None,
 ) -> int:
     """Open the laboratory and stay until it is closed; 1 if a part is missing.
 
     fresh: put the course's notebooks in place of those that were worked on, which
-    are kept beside them.
+    are kept beside them. language: of the copies, as "de"; the folder keeps it.
     """
     for module, name in (("jupyterlab", "JupyterLab"), ("anywidget", "anywidget")):
         if importlib.util.find_spec(module) is None:
@@ -48,15 +53,18 @@ def run(
     if root == source.resolve():
         return _missing(f"{root} is the course itself. Name a folder for your copies.")
     try:
-        done = copies.bring(source, root, fresh)
-        page = importlib.import_module(PAGE).start_notebook(root, source)
-        if kept := copies.place(root, START, page):
-            done.kept.append(kept)
+        with importlib.import_module(LANGUAGES).of(language, source, root) as course:
+            done = copies.bring(course, root, fresh)
+            page = importlib.import_module(PAGE).start_notebook(root, source)
+            if kept := copies.place(root, START, page):
+                done.kept.append(kept)
     except (OSError, DataError) as error:
         return _missing(
             f"{error}\nNothing of yours was changed. Name a folder that can be written "
             "to: minimx lab DIR"
         )
+    except ValueError as error:  # of a language
+        return _missing(f"{error}.")
     done.signed = copies.sign(root / name for name in done.shipped)
     copies.sign([root / START])
     print(f"{root}: {done}")

@@ -1,4 +1,4 @@
-"""`minimx student`, `grade`, `quiz`, `slides` and `class`: the course for a class.
+"""`minimx student`, `grade`, `quiz`, `slides`, `class` and `strings`, for teachers.
 
 What may be written after them, and what they do, stands in `MODULE`: the framework
 knows nothing of the course.
@@ -16,11 +16,12 @@ WHAT = {
     "quiz": "the predictions as questions, with a key",
     "slides": "slides for each notebook, as HTML files",
     "class": "what a class predicted, on a page",
+    "strings": "the course's texts in one file, to be translated",
 }
 
 
 def declare(commands: Any, asked: str) -> None:
-    """Declare the five commands; with all their words the one that was asked for."""
+    """Declare the six commands; with all their words the one that was asked for."""
     for name, what in WHAT.items():
         command = commands.add_parser(name, help=what)
         if name == asked:

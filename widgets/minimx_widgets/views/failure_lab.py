@@ -52,6 +52,7 @@ from minimx_widgets.failures.probes import (
     predicted,
 )
 from minimx_widgets.failures.trial import Seen, complaint, run
+from minimx_widgets.language import tr
 from minimx_widgets.pictures import failure_picture
 from minimx_widgets.saving.states import HasState, StateOf
 from minimx_widgets.tables import Table, Tables
@@ -320,21 +321,22 @@ class FailureLab(HasState, Pictured):
     def _refresh(self, busy: str = "", note: str = "") -> None:
         self._revision += 1
         facts, verdict = self.case.facts, None
+        remedies = REMEDIES[self.case.program]
         if self.verdict is not None:
-            verdict = {"good": self.verdict.right, "words": repr(self.verdict)}
+            verdict = {"good": self.verdict.right, "words": tr(repr(self.verdict))}
         tested = None
         if self.trial is not None:
-            tested = {"good": self.trial.healthy, "words": repr(self.trial)}
+            tested = {"good": self.trial.healthy, "words": tr(repr(self.trial))}
         self.panel.state = {
             "case": self.case.number,
-            "symptom": self.symptom,
+            "symptom": tr(self.symptom),
             "losses": seen_by.losses(self._plain),
             "probes": self._probes(),
             "cost": self.cost,
             "open": self._open or "",
             "evidence": None if self._open is None else self.seen[self._open],
-            "causes": [[c.name, c.text, list(c.asks)] for c in CAUSES.values()],
-            "remedies": list(map(list, REMEDIES[self.case.program].items())),
+            "causes": [[c.name, tr(c.text), list(c.asks)] for c in CAUSES.values()],
+            "remedies": [[name, tr(what)] for name, what in remedies.items()],
             "layers": list(self._plain.layers),
             "steps": facts.steps,
             "verdict": verdict,
@@ -349,9 +351,9 @@ class FailureLab(HasState, Pictured):
         """Name, label, what it shows, whether it was taken, cost, question, outcome."""
         return [
             [
-                *(name, one.label, one.what, name in self.seen, one.cost),
-                f"{self.question(name)} ({one.unit})",
-                repr(self.predictions[name]) if name in self.predictions else "",
+                *(name, tr(one.label), tr(one.what), name in self.seen, one.cost),
+                f"{tr(self.question(name))} ({tr(one.unit)})",
+                tr(repr(self.predictions[name])) if name in self.predictions else "",
             ]
             for name, one in PROBES[self.case.program].items()
         ]

@@ -32,6 +32,7 @@ from minimx.fast.onednn import library as onednn
 from minimx.tools.knob_examples import Needs
 from minimx_widgets.course.parts.checks import Feedback, check
 from minimx_widgets.course.parts.text import Shown, code, words
+from minimx_widgets.language import tr
 
 MIB: Final = 1 << 20
 _WIDTH: Final = "max-width:50em;margin:0.2em 0"
@@ -139,22 +140,23 @@ def _run(name: str, example: Example | None) -> dict[str, str]:
 
 def _rich(card: _Card) -> str:
     knob = card.knob
-    first, _, more = knob.meaning.partition(". ")
+    first, _, more = tr(knob.meaning).partition(". ")
     rows = "".join(
         f"<tr><th style='text-align:left'><code>{html.escape(value) or '(empty)'}"
         f"</code></th><td style='text-align:left'>{code(text)}</td></tr>"
         for value, text in card.shown.items()
     )
     documents = ", ".join(knob.sources)
+    default = tr("default")
     return (
         f"<h4 style='margin:1.2em 0 0.3em'><code>{html.escape(card.title())}</code> · "
-        f"default <code>{html.escape(str(knob.default_text))}</code></h4>"
+        f"{default} <code>{html.escape(str(knob.default_text))}</code></h4>"
         f"<p style='{_WIDTH}'>{words(first.rstrip('.'))}.</p>"
-        "<details><summary>more, and where it is documented</summary>"
+        f"<details><summary>{tr('more, and where it is documented')}</summary>"
         f"<p style='{_WIDTH}'>{words(more)}</p>"
         f"<small>{html.escape(documents)}</small></details>"
         + (code(card.example.typed()) if card.example else "")
-        + (f"<p><i>{html.escape(card.remark)}</i></p>" if card.remark else "")
+        + (f"<p><i>{html.escape(tr(card.remark))}</i></p>" if card.remark else "")
         + (f"<table style='margin-left:0'>{rows}</table>" if rows else "")
     )
 

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from minimx_widgets.language import tr
+
 #: A verdict, which begins with "holds", "fails" or "depends", and the evidence for it.
 Decision = tuple[str, str]
 Numbers = Mapping[str, Any]
@@ -98,7 +100,7 @@ class Claim:
     @property
     def shown(self) -> str:
         """The text with its place, and how its numbers came about; HTML."""
-        return f"{self.text} <i>({self.place}; {self.kind})</i>"
+        return f"{tr(self.text)} <i>({self.place}; {tr(self.kind)})</i>"
 
     def judged(self, **changes: Any) -> Decision:
         """Make the experiment, with other arguments if there are any, and decide."""

@@ -15,6 +15,7 @@ import minimx
 from minimx.policies.asking import Overrun
 from minimx.policies.watching import limited
 from minimx_widgets.course.parts.text import words
+from minimx_widgets.language import tr
 
 #: Seconds that a check lets an attempt run.
 LIMIT = 30.0
@@ -45,12 +46,12 @@ class Feedback:
 
     def __repr__(self) -> str:
         if self.passed:
-            return f"✔ solved: {self.seen}"
-        lines = [f"✘ not yet: {self.seen}"]
+            return tr("✔ solved: {seen}", seen=tr(self.seen))
+        lines = [tr("✘ not yet: {seen}", seen=tr(self.seen))]
         if self.expected:
-            lines.append(f"  expected: {self.expected}")
+            lines.append(tr("  expected: {expected}", expected=tr(self.expected)))
         if self.idea:
-            lines.append(f"  look again at: {self.idea}")
+            lines.append(tr("  look again at: {idea}", idea=tr(self.idea)))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from minimx.core.knobs import KnobWarning
+from minimx_widgets.language import tr, tr_all
 
 # What a sentence in a document can turn out to be, and its mark.
 VERDICTS = {"holds": "✔", "fails": "✘", "depends": "◐"}
@@ -71,11 +72,12 @@ def hints(*texts: str) -> Shown:
     """Hints that unfold one inside the other: the next is offered by the last."""
     rich = ""
     for number, text in reversed(list(enumerate(texts, 1))):
+        head = tr("Hint {number} of {count}", number=str(number), count=str(len(texts)))
         rich = (
-            f"<details style='margin-left:1em'><summary>Hint {number} of {len(texts)}"
-            f"</summary><div style='margin:0.3em 1em'>{text}</div>{rich}</details>"
+            f"<details style='margin-left:1em'><summary>{head}</summary>"
+            f"<div style='margin:0.3em 1em'>{tr(text)}</div>{rich}</details>"
         )
-    return Shown(f"{len(texts)} hints, folded", rich)
+    return Shown(tr(f"{len(texts)} hints, folded"), rich)
 
 
 def code(text: str) -> str:
@@ -153,27 +155,29 @@ def explained(sentence: str, model: str) -> Shown:
     It needs six different words, and two of the ideas that the model sentence names;
     until then the answer names those that are missing.
     """
-    sentence = " ".join(sentence.split())
+    sentence, model = " ".join(sentence.split()), tr(model)
     if len(set(sentence.lower().split())) < FEWEST_WORDS:
         several = len(sentence.split()) >= FEWEST_WORDS
         plain = f"Write a sentence of at least {FEWEST_WORDS} words first."
         if several:
             plain = f"Write a sentence with at least {FEWEST_WORDS} different words."
+        plain = tr(plain)
         return Shown(plain, f"<i>{plain}</i>")
     wanted, named = _ideas(model), _ideas(sentence)
     missing = [word for stem, word in wanted.items() if stem not in named]
     if len(wanted) - len(missing) < min(FEWEST_IDEAS, len(wanted)):
-        words = ", ".join(f"“{word}”" for word in missing[:3])
-        plain = (
-            f"Not there yet. Which part do these play: {words}? Say it in your words."
+        plain = tr(
+            "Not there yet. Which part do these play: {words}? Say it in your words.",
+            words=", ".join(f"“{word}”" for word in missing[:3]),
         )
         return Shown(plain, f"<i>{html.escape(plain)}</i>")
-    plain = f"yours: {sentence}\nours:  {model}"
+    yours, ours = tr_all(("yours", "ours"))
+    plain = f"{yours}: {sentence}\n{ours}:  {model}"
     rich = (
-        "<table><tr><th>yours</th><td style='text-align:left'>"
-        f"{html.escape(sentence)}</td></tr><tr><th>ours</th>"
+        f"<table><tr><th>{yours}</th><td style='text-align:left'>"
+        f"{html.escape(sentence)}</td></tr><tr><th>{ours}</th>"
         f"<td style='text-align:left'>{html.escape(model)}</td></tr></table>"
-        "<i>Does yours name a cause, or only what happened?</i>"
+        f"<i>{tr('Does yours name a cause, or only what happened?')}</i>"
     )
     return Shown(plain, rich)
 
@@ -184,7 +188,7 @@ def _ideas(sentence: str) -> dict[str, str]:
     >>> _ideas("Blocks wait because the pool's blocks are large")
     {'block': 'blocks', 'wait': 'wait', 'pool': 'pool', 'large': 'large'}
     """
-    words = re.findall(r"[a-z]{4,}", sentence.lower())
+    words = re.findall(r"[^\W\d_]{4,}", sentence.lower())
     kept = [word for word in words if word not in _SMALL]
     found: dict[str, str] = {}
     for word in kept:
@@ -201,23 +205,24 @@ def verdicts(rows: Sequence[tuple[str, str, str]]) -> Shown:
         if verdict.split()[0] not in VERDICTS:
             text = ", ".join(VERDICTS)
             raise ValueError(f"{verdict!r}: a verdict begins with one of {text}.")
+    shown = [(tr(claim), verdict, tr(evidence)) for claim, verdict, evidence in rows]
     body = "".join(
         f"<tr>{_cell(claim)}{_verdict(verdict)}{_cell(evidence)}</tr>"
-        for claim, verdict, evidence in rows
+        for claim, verdict, evidence in shown
     )
-    heads = "".join(f"{_cell(w, 'th')}" for w in ("claim", "verdict", "evidence"))
+    heads = "".join(_cell(w, "th") for w in tr_all(("claim", "verdict", "evidence")))
     rich = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     plain = "\n".join(
-        f"{VERDICTS[verdict.split()[0]]} {verdict}: {_text(claim)}\n"
+        f"{VERDICTS[verdict.split()[0]]} {tr(verdict)}: {_text(claim)}\n"
         f"    {_text(evidence)}"
-        for claim, verdict, evidence in rows
+        for claim, verdict, evidence in shown
     )
     return Shown(plain, rich)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Shown:
     """Rows of texts and numbers; columns of numbers are aligned at the right."""
-    cells = [[str(cell) for cell in row] for row in (heads, *rows)]
+    cells = [[tr(str(cell)) for cell in row] for row in (heads, *rows)]
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     right = [_is_numeric(column[1:]) for column in columns]
@@ -253,7 +258,7 @@ def _cell(text: str, kind: str = "td", side: str = "left") -> str:
 def _verdict(verdict: str) -> str:
     word = verdict.split()[0]
     style = f"color:var({_COLOURS[word]});white-space:nowrap"
-    return _cell(f"<b style='{style}'>{VERDICTS[word]} {html.escape(verdict)}</b>")
+    return _cell(f"<b style='{style}'>{VERDICTS[word]} {html.escape(tr(verdict))}</b>")
 
 
 def _text(markup: str) -> str:

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import ipywidgets as ipw
 
@@ -17,7 +17,9 @@ from minimx_widgets.course.predicting import ledger as ledgers
 from minimx_widgets.course.predicting.ledger import Answer, Ledger
 from minimx_widgets.course.predicting.reading import Unreadable, read_number
 from minimx_widgets.course.predicting.units import shown
+from minimx_widgets.language import filled, text, tr
 
+PREDICT: Final = text("Predict.")
 _TEXT = "line-height:1.5;white-space:normal"
 _FRAME = "border:1px solid var(--jp-border-color1);padding:0.6em 0.9em;max-width:50em"
 #: How far from the answer a wrong answer that is known by name may be, relatively.
@@ -56,9 +58,10 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         stands before it, the name of the place, and the attempt with which it begins.
     ledger: where answers are remembered; by default that of the folder.
 
-    An answer stays locked in when the cell is run again and after a restart of the
-    kernel. Without a page (in tests, in nbconvert) `predict(value)` does what the
-    button does.
+    All texts are English; they are shown in the language of the folder, and the ledger
+    keeps the English ones. An answer stays locked in when the cell is run again and
+    after a restart of the kernel. Without a page (in tests, in nbconvert)
+    `predict(value)` does what the button does.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         wrong: Wrong | None = None,
         within: float = 0.1,
         why: str = "",
-        heading: str = "Predict.",
+        heading: str = PREDICT,
         place: str = "",
         attempt: int = 0,
         ledger: Ledger | None = None,
@@ -114,11 +117,14 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
 
     def _read(self, text: str) -> float:
         """What a learner wrote; raises Unreadable."""
+        theirs = tr(self.unit)
+        if theirs != self.unit and text.strip().endswith(theirs):
+            text = text.strip().removesuffix(theirs)
         return read_number(text, self.unit)
 
     def _said(self, value: float) -> str:
         """An answer as the page shows it."""
-        return shown(value, self.unit)
+        return shown(value, tr(self.unit))
 
     def right_answer(self) -> str:
         """The answer as the page would show it; nothing is locked in."""
@@ -130,13 +136,13 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         """Choose the numbers of an attempt, the same for a learner each time."""
         self.attempt = attempt
         self.numbers = drawn(self._choices, self.ledger.learner, self.name, attempt)
-        self.question = self._worded()
+        self.question = self._worded(str)
         self._text.value = self._asked()
 
-    def _worded(self) -> str:
-        """The question with its numbers, as HTML."""
+    def _worded(self, language: Callable[[str], str] = tr) -> str:
+        """The question with its numbers, as HTML; `str` as the language is English."""
         texts = {key: shown(value) for key, value in self.numbers.items()}
-        return self._template.format(**texts) if texts else self._template
+        return filled(language(self._template), texts)
 
     def _recall(self) -> None:
         """Show the answer that is locked in already, if it is to this question."""
@@ -157,9 +163,9 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         # One message for each change: while a busy kernel has not answered the first of
         # several, the page keeps the others back, and a click would overtake them.
         self._number = ipw.Text(
-            placeholder="a number",
+            placeholder=tr("a number"),
             continuous_update=False,
-            tooltip="your prediction",
+            tooltip=tr("your prediction"),
             layout=ipw.Layout(width="9em"),
         )
         self._read_as = ipw.HTML()
@@ -169,20 +175,20 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
             min=50,
             max=100,
             step=5,
-            description="% sure",
-            tooltip="how sure are you? 50 is a coin toss",
+            description=tr("% sure"),
+            tooltip=tr("how sure are you? 50 is a coin toss"),
             layout=ipw.Layout(width="20em"),
-            style={"description_width": "4em"},
+            style={"description_width": "initial"},
         )
         self._button = ipw.Button(
-            description="Lock in and " + ("look" if self.by else "measure"),
+            description=tr("Lock in and look" if self.by else "Lock in and measure"),
             button_style="primary",
             icon="lock",
             layout=ipw.Layout(width="auto"),
         )
         self._again = ipw.Button(
-            description="Another one",
-            tooltip="the same question with other numbers",
+            description=tr("Another one"),
+            tooltip=tr("the same question with other numbers"),
             icon="refresh",
             layout=ipw.Layout(width="auto", display="none"),
         )
@@ -193,7 +199,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         row = ipw.HBox(
             [
                 self._number,
-                ipw.HTML(html.escape(self.unit)),
+                ipw.HTML(html.escape(tr(self.unit))),
                 self._sure,
                 self._button,
                 self._again,
@@ -213,7 +219,8 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         )
 
     def _asked(self) -> str:
-        return f'<div style="{_TEXT}"><b>{self._heading}</b> {self.question}</div>'
+        heading, question = tr(self._heading), self._worded()
+        return f'<div style="{_TEXT}"><b>{heading}</b> {question}</div>'
 
     def __repr__(self) -> str:
         said = self.predicted
@@ -222,7 +229,7 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle:
         data, metadata = mimebundle(self, repr(self))
-        hint = "<i>Run the cell to answer.</i>" if self.answer is None else ""
+        hint = tr("<i>Run the cell to answer.</i>") if self.answer is None else ""
         still = f"{self._asked()}{self._answer.value or hint}"
         data["text/html"] = f'<div style="{_FRAME}">{still}</div>'
         return data, metadata
@@ -233,16 +240,17 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         try:
             read = self._said(self._read(text)) if text else ""
         except Unreadable as error:
-            self._read_as.value = f"<i>{html.escape(str(error))}</i>"
+            self._read_as.value = f"<i>{html.escape(tr(str(error)))}</i>"
             return
-        plain = not read or read in (text, f"{text} {self.unit}".rstrip())
-        self._read_as.value = "" if plain else f"<i>read as {html.escape(read)}</i>"
+        plain = not read or read in (text, f"{text} {tr(self.unit)}".rstrip())
+        said = tr("<i>read as {number}</i>", number=html.escape(read))
+        self._read_as.value = "" if plain else said
 
     def _pressed(self, _: Any) -> None:
         try:
             value = self._read(self._number.value)
         except Unreadable as error:
-            self._answer.value = html.escape(str(error))
+            self._answer.value = html.escape(tr(str(error)))
             return
         self._enable(False)  # here already, so that a second click finds it locked
 
@@ -277,15 +285,14 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
                     f"{self._said(self.answer.value)} is locked in."
                     + (" again() asks with other numbers." if self.numbers else "")
                 )
-            self._answer.value = "<i>measuring …</i>"
+            self._answer.value = tr("<i>measuring …</i>")
             self._enable(False)
             try:
                 seen = float(self._measure(**self.numbers))
             except BaseException as error:
                 self._enable(True)
-                self._answer.value = (
-                    f"<b>The measurement failed:</b> {html.escape(str(error))}"
-                )
+                said = tr("<b>The measurement failed:</b>")
+                self._answer.value = f"{said} {html.escape(str(error))}"
                 raise
             self.answer = self._judged(float(value), confidence, seen)
             self.ledger.add(self.answer)
@@ -348,24 +355,27 @@ class PredictCard(ipw.VBox):  # type: ignore[misc]
         said, seen = (
             html.escape(self._said(each)) for each in (answer.value, answer.seen)
         )
-        who = html.escape(self.by) or "this machine"
-        mark = "✔ " if answer.right else ""
-        text = (
-            f"{mark}You said <b>{said}</b>, {who} says <b>{seen}</b>: "
-            f"{distance(answer.value, answer.seen)}."
+        text = tr(
+            "You said <b>{said}</b>, {who} says <b>{seen}</b>: {distance}.",
+            said=said,
+            who=html.escape(tr(self.by or "this machine")),
+            seen=seen,
+            distance=distance(answer.value, answer.seen),
         )
-        axis = _axis(answer.value, answer.seen, self.by or "measured")
-        return text + self._behind(answer) + axis
+        mark = "✔ " if answer.right else ""
+        axis = _axis(answer.value, answer.seen, tr(self.by or "measured"))
+        return mark + text + self._behind(answer) + axis
 
     def _behind(self, answer: Answer) -> str:
         """What stands below the comparison: misconception, reason, notice."""
         text = ""
         if answer.lesson:
-            text += f"<br><b>What may be behind it:</b> {answer.lesson}"
+            behind = tr("<b>What may be behind it:</b>")
+            text += f"<br>{behind} {tr(answer.lesson)}"
         if self._why:
-            text += f"<br>{self._why}"
+            text += f"<br>{tr(self._why)}"
         if self.ledger.notice:
-            text += f"<br><i>{html.escape(self.ledger.notice)}</i>"
+            text += f"<br><i>{html.escape(tr(self.ledger.notice))}</i>"
         return text
 
 
@@ -385,20 +395,20 @@ def drawn(
 
 
 def distance(answer: float, seen: float) -> str:
-    """How far a prediction was off, as a text.
+    """How far a prediction was off, in the learner's language.
 
     >>> distance(3, 3), distance(1, 10), distance(95, 100), distance(0, 5)
     ('exactly right', 'too low by a factor of 10', 'within a tenth', 'too low by 5')
     """
     if answer == seen:
-        return "exactly right"
-    way = "too high" if answer > seen else "too low"
+        return tr("exactly right")
+    way = tr("too high") if answer > seen else tr("too low")
     if answer > 0 and seen > 0:
         ratio = max(answer, seen) / min(answer, seen)
         if ratio < 1.1:
-            return "within a tenth"
-        return f"{way} by a factor of {_three(ratio)}"
-    return f"{way} by {shown(abs(answer - seen))}"
+            return tr("within a tenth")
+        return tr("{way} by a factor of {ratio}", way=way, ratio=_three(ratio))
+    return tr("{way} by {difference}", way=way, difference=shown(abs(answer - seen)))
 
 
 def _three(ratio: float) -> str:
@@ -421,7 +431,7 @@ def _axis(answer: float, seen: float, by: str) -> str:
         f'<text x="{x(value):.1f}" y="{y + 4}" dx="9" font-size="12" '
         f'fill="currentColor">{label}</text>'
         for value, label, y, colour in (
-            (answer, "you", 14, "var(--jp-warn-color1, #e68a00)"),
+            (answer, tr("you"), 14, "var(--jp-warn-color1, #e68a00)"),
             (seen, html.escape(by), 36, "var(--jp-brand-color1, #1976d2)"),
         )
     )

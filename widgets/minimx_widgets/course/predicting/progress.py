@@ -17,6 +17,7 @@ from typing import NamedTuple
 from minimx_widgets.course.parts.text import Shown, table
 from minimx_widgets.course.predicting import ledger as ledgers
 from minimx_widgets.course.predicting.ledger import Answer, Ledger
+from minimx_widgets.language import tr
 
 #: Confidence in percent, from and up to but without.
 BANDS = ((50, 60), (60, 70), (70, 80), (80, 90), (90, 101))
@@ -99,7 +100,7 @@ def my_predictions(ledger: Ledger | None = None) -> Shown:
         found = Ledger(found.path)  # with the answers of other notebooks
     mine = first_answers(found)
     if not mine:
-        text = "No predictions yet. Every card that you lock in will count here."
+        text = tr("No predictions yet. Every card that you lock in will count here.")
         return Shown(text, f"<i>{text}</i>")
     bands, spots = calibration(mine), weak_spots(mine)
     said = table(
@@ -112,9 +113,9 @@ def my_predictions(ledger: Ledger | None = None) -> Shown:
     )
     lines = [_summary(mine)]
     if spots:
-        lines.append(f"Worth another look: {', '.join(spots)}.")
+        lines.append(tr("Worth another look: {spots}.", spots=", ".join(spots)))
     if found.notice:
-        lines.append(found.notice)
+        lines.append(tr(found.notice))
     plain = "\n".join([*lines, "", said.plain, "", by_topic.plain])
     rich = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
     boxes = f"{curve(bands)}<div>{said.rich}{by_topic.rich}</div>"
@@ -126,15 +127,23 @@ def _summary(mine: Sequence[Answer]) -> str:
     right = sum(each.right for each in mine)
     sure = sum(each.sure for each in mine) / len(mine)
     share = 100 * right / len(mine)
-    words = f"{len(mine)} predictions, {right} right ({share:.0f} %); you were "
-    words += f"{sure:.0f} % sure on average: "
     if len(mine) < 10:
-        return words + "too few to say how well you know what you know."
-    if abs(sure - share) <= 10:
-        return words + "you know well what you know."
-    if sure > share:
-        return words + "you are surer than your predictions allow."
-    return words + "you know more than you think."
+        verdict = "too few to say how well you know what you know."
+    elif abs(sure - share) <= 10:
+        verdict = "you know well what you know."
+    elif sure > share:
+        verdict = "you are surer than your predictions allow."
+    else:
+        verdict = "you know more than you think."
+    return tr(
+        "{count} predictions, {right} right ({share} %); you were {sure} % sure on "
+        "average: {verdict}",
+        count=str(len(mine)),
+        right=str(right),
+        share=f"{share:.0f}",
+        sure=f"{sure:.0f}",
+        verdict=tr(verdict),
+    )
 
 
 def curve(bands: Sequence[Band]) -> str:
@@ -146,12 +155,13 @@ def curve(bands: Sequence[Band]) -> str:
     def y(share: float) -> float:
         return 214 - share * 1.9
 
+    label = tr("calibration curve: how sure, and how often right")
+    across, up = tr("% sure"), tr("% right (dashed: exactly as sure as right)")
     marks = "".join(
         f'<circle cx="{x(band.sure):.1f}" cy="{y(band.share):.1f}" '
         f'r="{3 + min(band.answers, 25) ** 0.5:.1f}" '
         'fill="var(--jp-brand-color1, #1976d2)" fill-opacity="0.75">'
-        f"<title>{band.answers} predictions, {band.sure:.0f} % sure, "
-        f"{band.share:.0f} % right</title></circle>"
+        f"<title>{_of_band(band)}</title></circle>"
         for band in bands
     )
     joined = " ".join(f"{x(b.sure):.1f},{y(b.share):.1f}" for b in bands)
@@ -164,7 +174,7 @@ def curve(bands: Sequence[Band]) -> str:
     )
     return (
         '<svg viewBox="0 0 290 258" width="290" height="258" role="img" '
-        'aria-label="calibration curve: how sure, and how often right" '
+        f'aria-label="{label}" '
         'font-size="11" fill="currentColor" style="font-family:sans-serif">'
         f'<line x1="{x(50)}" y1="{y(50)}" x2="{x(100)}" y2="{y(100)}" '
         'stroke="currentColor" stroke-dasharray="4 3" opacity="0.6"/>'
@@ -175,8 +185,17 @@ def curve(bands: Sequence[Band]) -> str:
         f'<polyline points="{joined}" fill="none" '
         'stroke="var(--jp-brand-color1, #1976d2)"/>'
         f"{marks}{ticks}"
-        '<text x="156" y="250" text-anchor="middle">% sure</text>'
-        '<text x="46" y="14">% right (dashed: exactly as sure as right)</text></svg>'
+        f'<text x="156" y="250" text-anchor="middle">{across}</text>'
+        f'<text x="46" y="14">{up}</text></svg>'
+    )
+
+
+def _of_band(band: Band) -> str:
+    return tr(
+        "{count} predictions, {sure} % sure, {share} % right",
+        count=str(band.answers),
+        sure=f"{band.sure:.0f}",
+        share=f"{band.share:.0f}",
     )
 
 

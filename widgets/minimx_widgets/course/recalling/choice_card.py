@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from string import ascii_lowercase
 from typing import Any
 
 from minimx_widgets.course.predicting.card import PredictCard
 from minimx_widgets.course.predicting.reading import Unreadable
+from minimx_widgets.language import tr
 
 
 class ChoiceCard(PredictCard):
@@ -41,17 +42,21 @@ class ChoiceCard(PredictCard):
             **others,
         )
         letters = [*ascii_lowercase[: len(options)]]
-        self._number.placeholder = f"{', '.join(letters[:-1])} or {letters[-1]}"
-        self._number.tooltip = "the letter of your answer"
+        several = ", ".join(letters[:-1])
+        self._number.placeholder = tr(
+            "{several} or {x}", several=several, x=letters[-1]
+        )
+        self._number.tooltip = tr("the letter of your answer")
 
     @property
     def _order(self) -> tuple[int, ...]:
         return self._orders[int(self.numbers["order"])]
 
-    def _worded(self) -> str:
-        items = "".join(f"<li>{self._options[k - 1]}</li>" for k in self._order)
+    def _worded(self, language: Callable[[str], str] = tr) -> str:
+        options = (language(self._options[k - 1]) for k in self._order)
+        items = "".join(f"<li>{option}</li>" for option in options)
         style = "list-style:lower-alpha;margin:0.2em 0;padding-left:1.8em"
-        return f'{self._template}<ol style="{style}">{items}</ol>'
+        return f'{language(self._template)}<ol style="{style}">{items}</ol>'
 
     def _read(self, text: str) -> float:
         letter = text.strip(" .()").lower()
@@ -82,7 +87,8 @@ class ChoiceCard(PredictCard):
         if answer is None:
             raise RuntimeError("nothing to compare before an option is locked in")
         said, right = map(self._said, (answer.value, answer.seen))
-        text = f"✔ You said <b>{html.escape(said)}</b>, which is right."
-        if not answer.right:
-            text = f"You said <b>{said}</b>; right is <b>{right}</b>."
+        text = "You said <b>{said}</b>; right is <b>{right}</b>."
+        if answer.right:
+            text = "✔ You said <b>{said}</b>, which is right."
+        text = tr(text, said=html.escape(said), right=right)
         return text + self._behind(answer)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from minimx_widgets.course.predicting.card import PredictCard, Wrong
+from minimx_widgets.course.predicting.card import PREDICT, PredictCard, Wrong
 from minimx_widgets.course.predicting.ledger import Ledger
 from minimx_widgets.course.recalling.choice_card import ChoiceCard
 
@@ -54,7 +54,7 @@ class Question:
 
     def card(
         self,
-        heading: str = "Predict.",
+        heading: str = PREDICT,
         place: str = "",
         attempt: int = 0,
         ledger: Ledger | None = None,

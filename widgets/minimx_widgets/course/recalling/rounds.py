@@ -22,7 +22,10 @@ from minimx_widgets.course.predicting.ledger import Ledger
 from minimx_widgets.course.recalling import bank
 from minimx_widgets.course.recalling.choosing import choose, next_attempt
 from minimx_widgets.course.recalling.question import Question
+from minimx_widgets.language import text, tr
 
+#: What stands before a question, by the kind of the round.
+HEADINGS: Final = {"recall": text("Recall."), "exit ticket": text("Exit ticket.")}
 COUNT: Final = 2  # questions at a time
 
 
@@ -39,6 +42,10 @@ def recall(notebook: str, ledger: Ledger | None = None) -> Round:
 def exit_ticket(notebook: str, ledger: Ledger | None = None) -> Round:
     """Questions about the ideas of this notebook; arguments as in `recall`."""
     return Round("exit ticket", notebook, bank.of(notebook), (), ledger)
+
+
+class Open(ValueError):
+    """Questions that are not answered yet."""
 
 
 class Round(ipw.VBox):  # type: ignore[misc]
@@ -63,8 +70,8 @@ class Round(ipw.VBox):  # type: ignore[misc]
         self._questions = {each.name: each for each in questions}
         self._preferred = preferred
         self._others = ipw.Button(
-            description="Ask me others",
-            tooltip="other questions, or the same with other numbers",
+            description=tr("Ask me others"),
+            tooltip=tr("other questions, or the same with other numbers"),
             icon="refresh",
             layout=ipw.Layout(width="auto"),
         )
@@ -86,17 +93,18 @@ class Round(ipw.VBox):  # type: ignore[misc]
     def others(self) -> None:
         """Ask other questions, or the same ones with other numbers.
 
-        Raises ValueError as long as one of these is open.
+        Raises `Open`, a ValueError, as long as one of these is open.
         """
         if open_ones := sum(card.answer is None for card in self.cards):
-            raise ValueError(f"{open_ones} of {len(self.cards)} questions are open.")
+            raise Open(f"{open_ones} of {len(self.cards)} questions are open.")
         self._lay_out(self._chosen())
 
     def _pressed(self) -> None:
         try:
             self.others()
-        except ValueError as error:
-            self._note.value = f"<i>{html.escape(str(error))} Answer them first.</i>"
+        except Open as error:
+            first = tr("Answer them first.")
+            self._note.value = f"<i>{html.escape(tr(str(error)))} {first}</i>"
 
     def _kept(self) -> dict[str, int]:
         """What was chosen before; nothing where the course has not all of it now."""
@@ -120,11 +128,12 @@ class Round(ipw.VBox):  # type: ignore[misc]
         return self.ledger if path is None else Ledger(path)
 
     def _lay_out(self, asked: dict[str, int]) -> None:
-        heading = f"{self.kind.capitalize()}."
         self.cards = [
-            self._questions[name].card(heading, self.place, attempt, self.ledger)
+            self._questions[name].card(
+                HEADINGS[self.kind], self.place, attempt, self.ledger
+            )
             for name, attempt in asked.items()
         ]
-        self._note.value = f"<i>{html.escape(self.ledger.notice)}</i>"
+        self._note.value = f"<i>{html.escape(tr(self.ledger.notice))}</i>"
         foot = ipw.HBox([self._others, self._note])
         self.children = [*self.cards, foot]

@@ -17,6 +17,7 @@ from minimx_widgets.course.predicting.ledger import Answer
 from minimx_widgets.course.recalling.rounds import COUNT
 from minimx_widgets.course.teaching import exercises
 from minimx_widgets.course.teaching.exercises import NotANotebook
+from minimx_widgets.language import tr
 
 #: What `minimx lab` and JupyterLab add to the names of further copies.
 COPY: Final = re.compile(r"( \((mine|new)( \d+)?\)|-Copy\d+)$")
@@ -76,17 +77,19 @@ class Progress:
 
     @property
     def text(self) -> str:
-        """In words.
+        """In words, in the learner's language.
 
         >>> Progress(1, 4, 1, 0).text, Progress(4, 4, 3, 2).text
         ('1 of 4 predictions', 'done: 3 of 4 predictions right')
         """
         if self.done:
-            return f"done: {self.right} of {self.of} predictions right"
+            return tr(f"done: {self.right} of {self.of} predictions right")
         if not self.predicted and not self.ticket:
-            return f"{self.of} prediction{'s' * (self.of != 1)} to make"
-        text = f"{self.predicted} of {self.of} predictions"
-        return f"{text}, exit ticket begun" if self.ticket else text
+            return tr(f"{self.of} prediction{'s' * (self.of != 1)} to make")
+        if self.ticket:
+            text = f"{self.predicted} of {self.of} predictions, exit ticket begun"
+            return tr(text)
+        return tr(f"{self.predicted} of {self.of} predictions")
 
 
 def read(folder: Path) -> Folder:

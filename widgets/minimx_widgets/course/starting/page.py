@@ -20,10 +20,11 @@ from minimx_widgets.course.predicting.ledger import NAME, Answer, Ledger
 from minimx_widgets.course.starting import notebooks
 from minimx_widgets.course.starting.notebooks import Folder, Notebook, Progress
 from minimx_widgets.course.starting.pictures import picture
+from minimx_widgets.language import tr, tr_all
 
 EMPTY: Final = (
-    "No notebook of the course lies in {}. Run `minimx lab`, which copies the course "
-    "into a folder and opens this page there."
+    "No notebook of the course lies in {folder}. Run `minimx lab`, which copies the "
+    "course into a folder and opens this page there."
 )
 REPAIR: Final = (
     "Close JupyterLab and run `minimx lab --fresh`: it puts new copies in their place "
@@ -45,7 +46,7 @@ def start_page(folder: Path | None = None, course: Path | None = None) -> Shown:
     here = folder or Path.cwd()
     found = notebooks.read(here)
     if not found.notebooks:
-        text = EMPTY.format(here)
+        text = tr(EMPTY, folder=str(here))
         return Shown(text, f"<p>{words(text)}</p>")
     ledger = Ledger(here / NAME) if (here / NAME).exists() else Ledger()
     states = [notebooks.progress(each, ledger) for each in found.notebooks]
@@ -57,7 +58,7 @@ def start_page(folder: Path | None = None, course: Path | None = None) -> Shown:
         f"<style>\n{STYLE}</style>",
         '<div class="mx-start">',
         _next(following, _summary(states, ledger), ledger.notice),
-        "<h2>The notebooks</h2>",
+        f"<h2>{tr('The notebooks')}</h2>",
         _cards(found.notebooks, states, pictures),
         _others(found),
         _check(findings),
@@ -76,14 +77,15 @@ def _following(
 
 def _summary(states: Sequence[Progress], answers: Sequence[Answer] | Ledger) -> str:
     if not len(answers):
-        return (
+        return tr(
             "You have made no predictions yet. Each number that you lock in is kept "
-            f"in the file {NAME} in this folder, and nowhere else."
+            "in the file {name} in this folder, and nowhere else.",
+            name=NAME,
         )
     done = sum(state.done for state in states)
     predicted = sum(state.predicted for state in states)
     right = sum(state.right for state in states)
-    return (
+    return tr(
         f"{done} of {len(states)} notebooks done. Of {predicted} "
         f"prediction{'s' * (predicted != 1)}, {right} right at the first try."
     )
@@ -93,15 +95,17 @@ def _next(
     following: tuple[Notebook, Progress] | None, summary: str, notice: str
 ) -> str:
     if following is None:
-        first = "<b>You have done all notebooks.</b>"
+        first = tr("<b>You have done all notebooks.</b>")
     else:
         book, state = following
-        begun = "Go on with" if state.share else "Begin with"
+        begun = "Begin with {notebook}: {state}."
+        if state.share:
+            begun = "Go on with {notebook}: {state}."
         link = f'<a href="{quote(book.file)}"><b>{html.escape(book.title)}</b></a>'
-        first = f"{begun} {link}: {state.text}."
+        first = tr(begun, notebook=link, state=state.text)
     lines = [first, html.escape(summary)]
     if notice:
-        lines.append(f"<i>{html.escape(notice)}</i>")
+        lines.append(f"<i>{html.escape(tr(notice))}</i>")
     return f'<div class="next">{"<br>".join(lines)}</div>'
 
 
@@ -131,20 +135,26 @@ def _others(found: Folder) -> str:
         links = ", ".join(
             f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in found.copies
         )
-        text += f"<p>Other versions of these notebooks: {links}</p>"
+        text += f"<p>{tr('Other versions of these notebooks:')} {links}</p>"
     if found.damaged:
         names = html.escape(", ".join(found.damaged))
-        text += f"<p><b>Cannot be read as notebooks:</b> {names}. {words(REPAIR)}</p>"
+        head = tr("Cannot be read as notebooks:")
+        text += f"<p><b>{head}</b> {names}. {words(tr(REPAIR))}</p>"
     return text
 
 
 def _verdict(findings: Sequence[Finding]) -> str:
     broken = [each.part for each in findings if each.state == "broken"]
     if broken:
-        return f"System check: {', '.join(broken)} cannot be used"
-    text = "System check: all that the course needs is here"
+        return tr("System check: {parts} cannot be used", parts=", ".join(broken))
     absent = [each.part for each in findings if each.state == "absent"]
-    return f"{text}; optional and not here: {', '.join(absent)}" if absent else text
+    if not absent:
+        return tr("System check: all that the course needs is here")
+    return tr(
+        "System check: all that the course needs is here; optional and not here: "
+        "{parts}",
+        parts=", ".join(absent),
+    )
 
 
 def _check(findings: Sequence[Finding]) -> str:
@@ -155,11 +165,14 @@ def _check(findings: Sequence[Finding]) -> str:
         for each in findings
     )
     opened = " open" if any(each.state == "broken" for each in findings) else ""
-    heads = "<th></th><th>part</th><th>found</th><th>what to do</th>"
+    heads = "<th></th>" + "".join(
+        f"<th>{head}</th>" for head in tr_all(("part", "found", "what to do"))
+    )
+    same = tr("The same in a terminal:")
     return (
         f"<details{opened}><summary><b>{html.escape(_verdict(findings))}</b></summary>"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        "<p>The same in a terminal: <code>minimx doctor</code>.</p></details>"
+        f"<p>{same} <code>minimx doctor</code>.</p></details>"
     )
 
 
@@ -172,12 +185,14 @@ def _plain(
 ) -> str:
     lines = [_summary(states, ledger)]
     if following is not None:
-        lines.append(f"next: {following[0].title}, {following[1].text}")
-    lines += filter(None, [ledger.notice])
+        title, text = following[0].title, following[1].text
+        lines.append(tr("next: {notebook}, {state}", notebook=title, state=text))
+    lines += filter(None, [tr(ledger.notice)])
     lines += [
         f"{book.title}: {state.text}"
         for book, state in zip(found.notebooks, states, strict=True)
     ]
-    lines += [f"cannot be read: {name}. {REPAIR}" for name in found.damaged]
+    bad = tr("cannot be read:")
+    lines += [f"{bad} {name}. {tr(REPAIR)}" for name in found.damaged]
     lines.append(_verdict(findings))
     return "\n".join(lines)

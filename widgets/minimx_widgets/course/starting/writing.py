@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from minimx_widgets.course.parts.text import Shown
 from minimx_widgets.course.starting.page import start_page
+from minimx_widgets.course.translating.markdown import replaced
+from minimx_widgets.language import tr
 
 FIRST_LOOK: Final = """\
 # Start here
@@ -44,9 +46,9 @@ start_page()"""
 def start_notebook(folder: Path, course: Path | None = None) -> bytes:
     """The notebook as a file has it. folder, course: as for `start_page`."""
     cells = [
-        _markdown("start-look", FIRST_LOOK),
+        _markdown("start-look", replaced(FIRST_LOOK, tr)),
         _code("start-experiment", EXPERIMENT),
-        _markdown("start-course", AFTERWARDS),
+        _markdown("start-course", replaced(AFTERWARDS, tr)),
         _code("start-page", PAGE, start_page(folder, course)),
     ]
     cells[-1]["metadata"] = {"jupyter": {"source_hidden": True}}

@@ -1,4 +1,4 @@
-"""`minimx student`, `grade`, `quiz`, `slides` and `class`: the course for a class.
+"""`minimx student`, `grade`, `quiz`, `slides`, `class`: the course for a class.
 
     minimx student handout/                     # without any answer, to hand out
     minimx student source/ --solutions          # with the solutions, for instructors
@@ -6,6 +6,7 @@
     minimx quiz --seed 7 --learners 30          # predictions as questions, and a key
     minimx slides decks/                        # an HTML file for each notebook
     minimx class exports/ --out class.html      # what a class predicted
+    minimx strings --language de                # the course in another language
 
 What they do stands in the other files of this folder.
 """
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from minimx.commands.cli import copies
 from minimx.commands.cli.lab import notebooks_folder
+from minimx_widgets.course.translating import command as translating
 
 if TYPE_CHECKING:
     from minimx_widgets.course.teaching.questions import Question
@@ -36,6 +38,7 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
             action="store_true",
             help="rather the instructor's edition, with all solutions (in a checkout)",
         )
+        add("--language", metavar="CODE", help="as in de, or a .po file")
     elif name == "grade":
         add("folder", metavar="FOLDER", help="one folder for each learner")
         add("--out", metavar="CSV", help="FOLDER/grades.csv by default")
@@ -53,6 +56,8 @@ def declare(name: str, parser: argparse.ArgumentParser) -> None:
     elif name == "slides":
         add("folder", metavar="FOLDER", help="where the HTML files go")
         _add_notebooks(parser)
+    elif name == "strings":
+        translating.declare(add)
     else:
         add("folder", metavar="FOLDER", help="exports of all learners")
         add("--out", metavar="FILE", default="class.html", help="class.html by default")
@@ -81,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
             return _asking(options, course, out)
         if options.command == "class":
             return _class(options, out)
+        if options.command == "strings":
+            return translating.run(options, course, out)
         return _grade(options, course, out)
     except ModuleNotFoundError as error:
         return _says(options, f"{error}. Try: pip install 'minimx[lab]'", 1)
@@ -94,9 +101,22 @@ def _says(options: argparse.Namespace, what: str, code: int) -> int:
 
 
 def _student(options: argparse.Namespace, course: Path, out: TextIO) -> int:
-    from minimx_widgets.course.teaching import editions
+    from minimx_widgets.course.translating import copies as languages
 
     target = Path(options.folder).expanduser()
+    with languages.of(options.language, course, target) as translated:
+        return _edition(options, course, translated, target, out)
+
+
+def _edition(
+    options: argparse.Namespace,
+    course: Path,
+    translated: Path,
+    target: Path,
+    out: TextIO,
+) -> int:
+    from minimx_widgets.course.teaching import editions
+
     if options.solutions:
         answers = course.parent / "tests" / "notebooks" / "solutions"
         if not answers.is_dir():
@@ -106,10 +126,10 @@ def _student(options: argparse.Namespace, course: Path, out: TextIO) -> int:
                 "a checkout of minimx.",
                 1,
             )
-        written = editions.instructor(course, target, answers)
+        written = editions.instructor(translated, target, answers)
     else:
-        written = editions.student(course, target)
-        copies.mark(course, target)
+        written = editions.student(translated, target)
+        copies.mark(translated, target)
     print(f"{target}: {len(written)} notebooks.", file=out)
     return 0
 
