@@ -42,7 +42,9 @@ SHOWING: Final = frozenset(
     )
 )
 #: Arguments that are names, in the code and in the ledger.
-NAMES: Final = frozenset({"name", "about", "kind", "program", "probe", "asks"})
+NAMES: Final = frozenset(
+    {"name", "about", "kind", "program", "probe", "asks", "numbers"}
+)
 #: Errors whose text a card shows.
 ON_CARDS: Final = frozenset({"Unreadable", "Open"})
 #: Their first argument is a name.
