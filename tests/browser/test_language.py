@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,11 +34,14 @@ def test_a_card_and_its_page_speak_the_language_of_the_folder(
     notebook.run(1, timeout=120)
     notebook.run(10)
     card = notebook.page.locator(CARD)
+    lines = re.search(r"ƒĩŕśţ (\d)", card.inner_text())
+    assert lines is not None
+    home = {"1": 5, "2": 3, "3": 2}[lines[1]]  # one too many
     field = card.locator("input[type=text]").first
-    field.fill("2 ⟦õƒ 10⟧")  # with the unit, as the card writes it
+    field.fill(f"{home} ⟦õƒ 10⟧")  # with the unit, as the card writes it
     field.press("Tab")
     card.locator("button:has-text('⟦Ĺõćķ ĩń')").click()
-    notebook.until("() => document.body.innerText.includes('⟦Ýõũ śáĩď 2')")
+    notebook.until("() => document.body.innerText.includes('⟦Ýõũ śáĩď')")
     card.scroll_into_view_if_needed()
     notebook.shoot("language-pseudo")
     said = card.inner_text()

@@ -105,7 +105,7 @@ def test_the_page_leads_on_and_follows_the_ledger(
     # The page is brought up to date by its cell, whatever the ledger looks like.
     write_ledger(folder)
     said = notebook.run(3, timeout=120)
-    assert "1 of 2 predictions" in said
+    assert "1 of 4 predictions" in said
     assert f"1 line of {NAME} cannot be read" in said
     page.locator(f"{PAGE} .next", has_text="Go on with").wait_for()
     page.evaluate(TOP)
