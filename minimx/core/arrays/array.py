@@ -165,10 +165,14 @@ class NDArray(Arithmetic, Methods):
         """
         found = self._view
         if found is None:
-            spec = self.spec
-            found = self._view = shaped(
-                self.chunk.memory(), spec.shape, spec.dtype, self.offset
-            )
+            chunk, spec, offset = self.chunk, self.spec, self.offset
+            memory = chunk.memory()
+            block: Any = chunk.block
+            of, start, found = block.shown
+            if of is not spec or start != offset:
+                found = shaped(memory, spec.shape, spec.dtype, offset)
+                block.shown = spec, offset, found
+            self._view = found
         return found
 
     def _host_view(self) -> Any:
