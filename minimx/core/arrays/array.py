@@ -407,11 +407,13 @@ class NDArray(Arithmetic, Methods):
 
     def _assign(self, value: NDArray) -> None:
         """Overwrite the numbers, unseen by the tape."""
-        with autograd.pause(train_mode=autograd.state.training):
-            if value.chunk.device is self.chunk.device and value.spec is self.spec:
-                invoke(lookup("_copy").of(), [value._alias()], out=self._alias())
-            else:
-                transfer.copy(value, self)
+        if autograd.state.recording:
+            with autograd.pause(train_mode=autograd.state.training):
+                self._assign(value)
+        elif value.chunk.device is self.chunk.device and value.spec is self.spec:
+            invoke(lookup("_copy").of(), (value,), out=self)
+        else:
+            transfer.copy(value, self)
 
     def _zeros_like_spec(self, spec: Spec) -> NDArray:
         op = lookup("_zeros").of(shape=spec.shape, dtype=spec.dtype.name)
@@ -438,10 +440,5 @@ def checked_dtype(dtype: Any) -> DType:
 
 
 __all__ = [
-    "DTypeError",
-    "MXNetError",
-    "NDArray",
-    "ShapeError",
-    "checked_dtype",
-    "new",
-]
+    "DTypeError", "MXNetError", "NDArray", "ShapeError", "checked_dtype", "new",
+]  # fmt: skip

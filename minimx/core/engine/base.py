@@ -32,6 +32,7 @@ class Engine(ABC):
     name: str
     open = True  # False while it closes and afterwards: pushes go to the next engine
     bulks = True  # whether operations may be joined
+    notes_origins = True  # at each push; else only once something went wrong
     clock: Callable[[], int] = staticmethod(perf_counter_ns)  # of all events
 
     def push(

@@ -36,6 +36,7 @@ class NaiveEngine(Engine):
 
     name = "NaiveEngine"
     bulks = False
+    notes_origins = False
 
     def __init__(
         self,
