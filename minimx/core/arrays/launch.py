@@ -114,9 +114,9 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
         run = partial(_run2, op, plan.kernel, a, b, out)
     if watching is not None:
         run = watching(op, inputs, (out,), run)
-    current, origin = engine.current, attribution.origin
-    if origin is None and current.notes_origins:
-        origin = capture(3)  # from the caller of `invoke` on
+    current, origin = engine.current, None
+    if current.notes_origins:
+        origin = attribution.origin or capture(3)  # from the caller of `invoke` on
     op_id = current.push(
         run, device, reads, (out.chunk,), plan.name, 0, NORMAL, plan.cost, origin
     )
@@ -235,7 +235,6 @@ def _push(
         writes,
         plan.name,
         cost=plan.cost,
-        origin=attribution.origin,
     )
 
 

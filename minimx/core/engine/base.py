@@ -57,7 +57,7 @@ class Engine(ABC):
         Returns the operation's id while a record is on, else 0.
         """
         if origin is None:
-            origin = capture()
+            origin = events.attribution.origin or capture()
         for var in writes:
             if var.kept is not None and var.kept() is not None:
                 var.preserve()
