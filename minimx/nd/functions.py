@@ -87,15 +87,15 @@ def make(
         call.internal["np_shape"] = lambda: True
     elif sheet.keeps_an_axis:
         call.internal["np_shape"] = lambda: False
-    takes_arrays = sheet.variadic or bool(call.inputs)
     internal = tuple(call.internal.values())
-    # Calls of arrays by place and settings by name, as they were met: most calls are
-    # like one before, and need not be taken apart again.
+    # By number of arrays and settings: most calls are like one before.
     known_calls: dict[Any, Op] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
-        key: Any = (len(args), *kwargs.items(), *[value() for value in internal])
+        key: Any = len(args)
+        if kwargs or internal:
+            key = (key, *kwargs.items(), *[value() for value in internal])
         try:
             known = known_calls.get(key)
         except TypeError:  # a list among the settings
@@ -123,7 +123,7 @@ def make(
             if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
                 out = empty_output(op, arrays)
             return invoke(op, arrays, out)
-        if takes_arrays:
+        if sheet.variadic or call.inputs:
             raise OperatorError(f"{op.name} needs at least one array.")
         where = out.context if out is not None else device or current_device()
         resolved = _with_elements(public, op) if array_class is NDArray else op

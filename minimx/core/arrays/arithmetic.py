@@ -19,47 +19,70 @@ if TYPE_CHECKING:
     from minimx.core.arrays.array import NDArray
 
 
-class _Operator:
-    """One Python operator: its form for two arrays, and those for array and number."""
+#: What stands for one number beside an array.
+_NUMBER = (int, float, np.generic)
 
-    __slots__ = ("array_op", "reflected", "scalar")
+
+class _Operator:
+    """One Python operator: for two arrays, and for an array and a number.
+
+    `applied(left, right)` takes an array on the left, `swapped(right, left)` one on the
+    right; `inplace(left, right)` writes the result over `left`. They are functions and
+    not methods of this class: each is a method of arrays as it stands, and a small
+    call pays for every step on its way.
+    """
+
+    __slots__ = ("applied", "array_op", "inplace", "swapped")
 
     def __init__(self, array_op: str, scalar: str, reflected: str) -> None:
-        self.array_op: Op = lookup(array_op).of()
-        self.scalar = lookup(scalar)
-        self.reflected = lookup(reflected)
+        self.array_op = op = lookup(array_op).of()
+        right_number, left_number = lookup(scalar), lookup(reflected)
+
+        def applied(left: Any, right: Any) -> Any:
+            if isinstance(right, Arithmetic):
+                pair: Any = (left, right)
+                return invoke(op, pair)
+            if isinstance(right, _NUMBER):
+                return invoke(_with_number(right_number, right), (left,))
+            return other(left, right, False)
+
+        def swapped(right: Any, left: Any) -> Any:
+            if isinstance(left, _NUMBER):
+                return invoke(_with_number(left_number, left), (right,))
+            return other(right, left, True)
+
+        def inplace(left: Any, right: Any) -> Any:
+            refuse_on_tape(left)
+            if isinstance(right, _NUMBER):
+                return invoke(_with_number(right_number, right), (left,), out=left)
+            if not isinstance(right, Arithmetic):
+                right = _as_array(left, right)
+            return invoke(op, (left, right), out=left)
+
+        def other(array: Any, value: Any, swap: bool) -> Any:
+            if not isinstance(value, (np.ndarray, list, tuple)):
+                return NotImplemented
+            value = _as_array(array, value)
+            return invoke(op, (value, array) if swap else (array, value))
+
+        self.applied, self.swapped, self.inplace = applied, swapped, inplace
 
     def __call__(self, left: Any, right: Any) -> Any:
         """Apply to (left, right), with `left` an array."""
-        if isinstance(right, Arithmetic):
-            pair: Any = (left, right)
-            return invoke(self.array_op, pair)
-        if isinstance(right, (int, float, np.generic)):
-            return invoke(self.scalar.of(scalar=float(right)), (left,))
-        return self._other(left, right, swap=False)
+        return self.applied(left, right)
 
-    def swapped(self, left: Any, right: Any) -> Any:
-        """Apply to (right, left), with `left` an array."""
-        if isinstance(right, (int, float, np.generic)):
-            return invoke(self.reflected.of(scalar=float(right)), (left,))
-        return self._other(left, right, swap=True)
 
-    def inplace(self, left: Any, right: Any) -> Any:
-        """Apply to (left, right) and write the result over `left`."""
-        refuse_on_tape(left)
-        if isinstance(right, Arithmetic):
-            pair: Any = (left, right)
-            return invoke(self.array_op, pair, out=left)
-        if isinstance(right, (int, float, np.generic)):
-            return invoke(self.scalar.of(scalar=float(right)), (left,), out=left)
-        return invoke(self.array_op, (left, _as_array(left, right)), out=left)
+def _with_number(sheet: type[Op], number: Any) -> Op:
+    """The operator of an array with this number, found by the number itself.
 
-    def _other(self, left: Any, right: Any, swap: bool) -> Any:
-        if not isinstance(right, (np.ndarray, list, tuple)):
-            return NotImplemented
-        other = _as_array(left, right)
-        pair = (other, left) if swap else (left, other)
-        return invoke(self.array_op, pair)
+    0.0 and -0.0, equal keys of different operators, take the way of all settings.
+    """
+    made: Op | None = sheet._made.get(number)
+    if made is None:
+        made = sheet.of(scalar=float(number))
+        if number:
+            sheet._made[number] = made
+    return made
 
 
 def _as_array(like: NDArray, value: Any) -> Any:
@@ -112,56 +135,15 @@ class Arithmetic:
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Any:
-        return _add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _add.swapped(self, other)
-
-    def __iadd__(self, other: Any) -> Any:
-        return _add.inplace(self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return _sub(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _sub.swapped(self, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return _sub.inplace(self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return _mul(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _mul.swapped(self, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return _mul.inplace(self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _div(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _div.swapped(self, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return _div.inplace(self, other)
-
-    def __mod__(self, other: Any) -> Any:
-        return _mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _mod.swapped(self, other)
-
-    def __imod__(self, other: Any) -> Any:
-        return _mod.inplace(self, other)
-
-    def __pow__(self, other: Any) -> Any:
-        return _pow(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _pow.swapped(self, other)
+    __add__, __radd__, __iadd__ = _add.applied, _add.swapped, _add.inplace
+    __sub__, __rsub__, __isub__ = _sub.applied, _sub.swapped, _sub.inplace
+    __mul__, __rmul__, __imul__ = _mul.applied, _mul.swapped, _mul.inplace
+    __truediv__, __rtruediv__ = _div.applied, _div.swapped
+    __itruediv__ = _div.inplace
+    __mod__, __rmod__, __imod__ = _mod.applied, _mod.swapped, _mod.inplace
+    __pow__, __rpow__ = _pow.applied, _pow.swapped
+    __gt__, __ge__ = _gt.applied, _ge.applied
+    __lt__, __le__ = _lt.applied, _le.applied
 
     def __neg__(self) -> Any:
         return self._bind(_negative, (self,))  # type: ignore[attr-defined]
@@ -177,18 +159,6 @@ class Arithmetic:
     def __ne__(self, other: object) -> Any:
         result = _ne(self, other)
         return True if result is NotImplemented else result
-
-    def __gt__(self, other: Any) -> Any:
-        return _gt(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _ge(self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _lt(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _le(self, other)
 
     def __hash__(self) -> int:
         return id(self) >> 4

@@ -165,10 +165,14 @@ class NDArray(Arithmetic, Methods):
         """
         found = self._view
         if found is None:
-            spec = self.spec
-            found = self._view = shaped(
-                self.chunk.memory(), spec.shape, spec.dtype, self.offset
-            )
+            chunk, spec, offset = self.chunk, self.spec, self.offset
+            memory = chunk.memory()
+            block: Any = chunk.block
+            of, start, found = block.shown
+            if of is not spec or start != offset:
+                found = shaped(memory, spec.shape, spec.dtype, offset)
+                block.shown = spec, offset, found
+            self._view = found
         return found
 
     def _host_view(self) -> Any:
@@ -403,11 +407,13 @@ class NDArray(Arithmetic, Methods):
 
     def _assign(self, value: NDArray) -> None:
         """Overwrite the numbers, unseen by the tape."""
-        with autograd.pause(train_mode=autograd.state.training):
-            if value.chunk.device is self.chunk.device and value.spec is self.spec:
-                invoke(lookup("_copy").of(), [value._alias()], out=self._alias())
-            else:
-                transfer.copy(value, self)
+        if autograd.state.recording:
+            with autograd.pause(train_mode=autograd.state.training):
+                self._assign(value)
+        elif value.chunk.device is self.chunk.device and value.spec is self.spec:
+            invoke(lookup("_copy").of(), (value,), out=self)
+        else:
+            transfer.copy(value, self)
 
     def _zeros_like_spec(self, spec: Spec) -> NDArray:
         op = lookup("_zeros").of(shape=spec.shape, dtype=spec.dtype.name)
@@ -434,10 +440,5 @@ def checked_dtype(dtype: Any) -> DType:
 
 
 __all__ = [
-    "DTypeError",
-    "MXNetError",
-    "NDArray",
-    "ShapeError",
-    "checked_dtype",
-    "new",
-]
+    "DTypeError", "MXNetError", "NDArray", "ShapeError", "checked_dtype", "new",
+]  # fmt: skip

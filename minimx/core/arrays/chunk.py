@@ -74,9 +74,9 @@ class Chunk(Var):
             try:
                 if self.exception is not None:  # what was to be written here failed
                     block.data[:] = 0
-                with pool.lock:
-                    if self.block is None:
-                        self.block = block
+                # Nothing is called in between, so no other thread comes in between.
+                if self.block is None:
+                    self.block = block
             finally:
                 if self.block is not block:
                     block.free()
@@ -113,7 +113,9 @@ class Chunk(Var):
         return self.block is None and self.exception is not None
 
     def __del__(self) -> None:
-        # `block` is missing if __init__ was interrupted.
-        block = getattr(self, "block", None)
+        try:
+            block = self.block
+        except AttributeError:  # __init__ was interrupted
+            return
         if block is not None:
             block.free()

@@ -19,7 +19,7 @@ from minimx.core.arrays.transfer import from_numpy_copy
 from minimx.core.drivers import backend_of, during
 from minimx.core.drivers.copies import copyto
 from minimx.core.errors import ShapeError
-from minimx.core.ops.registry import lookup
+from minimx.core.ops.registry import Op, lookup
 from minimx.core.ops.spec import Cost, Spec
 
 if TYPE_CHECKING:
@@ -37,19 +37,48 @@ def get(array: NDArray, key: Any) -> NDArray:
     file says. Raises IndexError for an index beyond its axis, or more indices than
     axes.
     """
+    scalars = array._has_scalars()
+    name = _name(array.spec, key, scalars)
+    known = _windows.get(name)
+    if known is not None:
+        return _view(array, *known)
     if isinstance(key, (slice, tuple)) and key in (slice(None), ()):
         return array
-    if is_basic(key):
-        parts = complete(array.shape, key)
-        window = _contiguous(array.shape, parts)
-        scalars = array._has_scalars()
-        op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
-        if window is None or array.spec.eager is not None:
-            return array._bind(op, [array])  # type: ignore[no-any-return]
-        start, shape = window
-        return _view(array, op, start, shape if scalars else shape or (1,))
-    op, indices = _advanced(array, key)
-    return array._bind(op, [array, *indices])  # type: ignore[no-any-return]
+    if not is_basic(key):
+        op, indices = _advanced(array, key)
+        return array._bind(op, [array, *indices])  # type: ignore[no-any-return]
+    parts = complete(array.shape, key)
+    window = _contiguous(array.shape, parts)
+    op = lookup("_basic_index").of(key=tuple(parts), np_shape=scalars)
+    if window is None or array.spec.eager is not None:
+        return array._bind(op, [array])  # type: ignore[no-any-return]
+    start, shape = window
+    spec = array.spec.with_shape(shape if scalars else shape or (1,))
+    found = op, spec, start * array.spec.dtype.itemsize
+    if name is not None:
+        if len(_windows) >= 1 << 14:  # programs with ever new keys
+            _windows.clear()
+        _windows[name] = found
+    return _view(array, *found)
+
+
+#: {what was indexed by what: the operator, what comes out, where it starts in bytes},
+#: for keys of one number or slice that give a view.
+_windows: dict[Any, tuple[Op, Spec, int]] = {}
+_BOUND = (int, type(None))
+
+
+def _name(spec: Spec, key: Any, scalars: bool) -> Any:
+    """The name in `_windows` of a key; None for those that have none.
+
+    Its types are checked, as 1, 1.0 and True are equal and mean different keys.
+    """
+    kind = type(key)
+    if kind is slice:
+        start, stop, step = key.start, key.stop, key.step
+        if type(start) in _BOUND and type(stop) in _BOUND and type(step) in _BOUND:
+            return spec, start, stop, step, scalars
+    return (spec, key, scalars) if kind is int else None
 
 
 def set(array: NDArray, key: Any, value: Any) -> None:  # noqa: A001 (pairs with get)
@@ -246,10 +275,8 @@ def _contiguous(
     return start, tuple(out)
 
 
-def _view(array: NDArray, op: Any, start: int, shape: tuple[int, ...]) -> NDArray:
-    spec = Spec.of(shape, array.spec.dtype)
-    offset = array.offset + start * array.spec.dtype.itemsize
-    out = type(array)(array.chunk, spec, offset)
+def _view(array: NDArray, op: Op, spec: Spec, start: int) -> NDArray:
+    out = type(array)(array.chunk, spec, array.offset + start)
     if autograd.state.recording and array._entry is not None:
         autograd.record_call(op, [array], [out], op.plan((array.spec,)), 0)
     return out

@@ -16,14 +16,16 @@ PyTorch in its dispatcher is here.
     invoke            every call; those of one or two arrays on a CPU go to
     _invoke_short     the same steps, written out for speed
     invoke_planned    the general case: out=, several outputs, views, other devices
-    _push             the closure `run`; _with_extras adds scratch memory and random
-                      numbers
+    _run1, _run2      what the engine runs of a short call
+    _push             the closure `run` of others; _with_extras adds scratch memory and
+                      random numbers
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -32,10 +34,11 @@ from minimx.core.arrays.chunk import Chunk
 from minimx.core.autograd import record_call, state
 from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
+from minimx.core.engine.origin import capture
 from minimx.core.errors import DeviceError, DTypeError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
 from minimx.core.ops.failing import explained
-from minimx.core.ops.registry import Op, Plan
+from minimx.core.ops.registry import Kernel, Op, Plan
 from minimx.core.ops.spec import Spec
 from minimx.core.storage import pool_for
 
@@ -63,8 +66,8 @@ def invoke(
     """
     if mixing is not None and inputs:
         inputs = mixing(op, inputs)
-    if out is None and 1 <= len(inputs) <= 2:
-        return _invoke_short(op, inputs)
+    if 1 <= len(inputs) <= 2:
+        return _invoke_short(op, inputs, out)
     specs = tuple([x.spec for x in inputs])
     plan = op.plans.get(specs) or _plan(op, inputs, specs)
     return invoke_planned(op, plan, inputs, out, device, array_class)
@@ -79,8 +82,8 @@ def _plan(op: Op, inputs: Sequence[NDArray], specs: tuple[Spec, ...]) -> Plan:
         raise type(reason)(f"{reason} What is {', what is '.join(made)}.") from None
 
 
-def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
-    """`invoke` for one or two arrays in and a new one out, on a CPU.
+def _invoke_short(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
+    """`invoke` for one or two arrays in and one out, on a CPU.
 
     Calls and loops are written out, as every small operator pays for each of them.
     Other calls go on to `invoke_planned`.
@@ -95,46 +98,54 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray]) -> Any:
         not plan.plain
         or device.backend != "cpu"
         or (b is not None and b.chunk.device.home is not device)
+        or (out is not None and not _fits(out, plan, device))
     ):
-        return invoke_planned(op, plan, inputs, None, None, None)
-    spec = plan.outs[0]
-    made = Chunk(device, spec.nbytes, owner(plan.name))
-    out = a.__class__(made, spec)
-    kernel = plan.kernel
-    reads = (chunk,) if b is None else (chunk, b.chunk)
+        return invoke_planned(op, plan, inputs, out, None, None)
+    if out is None:
+        spec = plan.outs[0]
+        who = attribution.owners.get(plan.name) or owner(plan.name)
+        out = a.__class__(Chunk(device, spec.nbytes, who), spec)
     run: Callable[[], None]
     if b is None:
-
-        def run() -> None:
-            try:
-                kernel(a.view(), out.view())
-            except Exception as reason:
-                raise explained(op, reason)  # noqa: B904 (it has its cause)
-
+        reads: tuple[Chunk, ...] = (chunk,)
+        run = partial(_run1, op, plan.kernel, a, out)
     else:
-
-        def run() -> None:
-            try:
-                kernel(a.view(), b.view(), out.view())
-            except Exception as reason:
-                raise explained(op, reason)  # noqa: B904
-
+        reads = (chunk, b.chunk)
+        run = partial(_run2, op, plan.kernel, a, b, out)
     if watching is not None:
         run = watching(op, inputs, (out,), run)
-    op_id = engine.current.push(
-        run,
-        device,
-        reads,
-        (made,),
-        plan.name,
-        0,
-        NORMAL,
-        plan.cost,
-        attribution.origin,
+    current, origin = engine.current, None
+    if current.notes_origins:
+        origin = attribution.origin or capture(3)  # from the caller of `invoke` on
+    op_id = current.push(
+        run, device, reads, (out.chunk,), plan.name, 0, NORMAL, plan.cost, origin
     )
     if state.recording:
-        record_call(op, inputs, (out,), plan, op_id)
+        record_call(op, inputs, (out,), plan, op_id, specs)
     return out
+
+
+def _fits(out: Any, plan: Plan, device: Device) -> bool:
+    """Whether the array that a caller wants written is as usual; lists are not."""
+    return (
+        getattr(out, "spec", None) is plan.outs[0]
+        and out.chunk.device.home is device
+        and not state.recording
+    )
+
+
+def _run1(op: Op, kernel: Kernel, a: NDArray, out: NDArray) -> None:
+    try:
+        kernel(a.view(), out.view())
+    except Exception as reason:
+        raise explained(op, reason)  # noqa: B904 (it has its cause)
+
+
+def _run2(op: Op, kernel: Kernel, a: NDArray, b: NDArray, out: NDArray) -> None:
+    try:
+        kernel(a.view(), b.view(), out.view())
+    except Exception as reason:
+        raise explained(op, reason)  # noqa: B904
 
 
 def invoke_planned(
@@ -224,7 +235,6 @@ def _push(
         writes,
         plan.name,
         cost=plan.cost,
-        origin=attribution.origin,
     )
 
 

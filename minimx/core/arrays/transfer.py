@@ -257,12 +257,13 @@ def rebuild(array_class: type[NDArray], numbers: Any, device: Device) -> NDArray
 class _Foreign:
     """Stands in for a pool block when the memory belongs to another library."""
 
-    __slots__ = ("data",)
+    __slots__ = ("data", "shown")
 
     id = 0  # no pool counts it
 
     def __init__(self, data: Any) -> None:
         self.data = data
+        self.shown = (None, 0, None)
 
     def free(self) -> None:
         """Nothing to give back: dropping the reference is all."""

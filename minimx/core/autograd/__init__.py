@@ -39,26 +39,8 @@ from minimx.core.autograd.walk import backward, grad
 Node, Entry = TapeNode, TapeEntry
 
 __all__ = [
-    "GRAD_REQS",
-    "Entry",
-    "Function",
-    "Leaf",
-    "Node",
-    "TapeEntry",
-    "TapeNode",
-    "backward",
-    "get_symbol",
-    "grad",
-    "history",
-    "is_recording",
-    "is_training",
-    "mark_variables",
-    "pause",
-    "predict_mode",
-    "record",
-    "record_call",
-    "set_recording",
-    "set_training",
-    "state",
-    "train_mode",
-]
+    "GRAD_REQS", "Entry", "Function", "Leaf", "Node", "TapeEntry", "TapeNode",
+    "backward", "get_symbol", "grad", "history", "is_recording", "is_training",
+    "mark_variables", "pause", "predict_mode", "record", "record_call",
+    "set_recording", "set_training", "state", "train_mode",
+]  # fmt: skip

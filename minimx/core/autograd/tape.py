@@ -105,12 +105,18 @@ TapeEntry = tuple[TapeNode | Leaf, int]
 
 
 def record_call(
-    op: Op, inputs: Sequence[Value], outs: Sequence[Value], plan: Plan, op_id: int
+    op: Op,
+    inputs: Sequence[Value],
+    outs: Sequence[Value],
+    plan: Plan,
+    op_id: int,
+    specs: tuple[Spec, ...] | None = None,
 ) -> None:
     """Write a call on the tape, if any of its inputs leads to a variable.
 
     inputs, outs: the arrays of the call; visible outputs get an `_entry`. plan: that of
-    the call, whose `outs` are specs. op_id: as in `TapeNode`.
+    the call, whose `outs` are specs. op_id: as in `TapeNode`. specs: those of the
+    inputs, if the caller has them at hand.
     """
     entries = [value._entry for value in inputs]
     outside = entries.count(None)
@@ -119,8 +125,9 @@ def record_call(
     if outside == len(entries):
         return
     saves = op.saves if op.differentiable else ()
-    kept = [_saved(name, op, inputs, outs) for name in saves]
-    node = TapeNode(op, entries, tuple(v.spec for v in inputs), plan.outs, kept, op_id)
+    kept = [_saved(name, op, inputs, outs) for name in saves] if saves else []
+    specs = specs or tuple([value.spec for value in inputs])
+    node = TapeNode(op, entries, specs, plan.outs, kept, op_id)
     for index in range(op.visible):
         outs[index]._entry = (node, index)
 

@@ -220,14 +220,9 @@ def _apply_rule(
     if attribution.layer is not node.layer:
         attribute(node.layer, "backward", "gradient")
     attribution.forward_op = node.op_id
-    needs = [_needs_grad(entry, node) for entry in inputs]
+    entries = [entry if _needs_grad(entry, node) else None for entry in inputs]
     # A gradient that would be lost at the next node need not be computed.
-    wants = tuple(
-        [
-            needed and cast(TapeEntry, entry)[0].flows
-            for needed, entry in zip(needs, inputs, strict=True)
-        ]
-    )
+    wants = tuple([entry is not None and entry[0].flows for entry in entries])
     saved = [_restore(node, kept, create_graph) for kept in node.saved]
     if node.op.visible == 1:
         dout: Any = douts[0]
@@ -242,13 +237,13 @@ def _apply_rule(
         at.retain = pending.retain
         at.targets = pending.targets(node, wants) if pending.store else ()
     gradients = node.op.grad(at, dout, *saved)
-    for k, needed in enumerate(needs):
-        if not needed:
+    for k, entry in enumerate(entries):
+        if entry is None:
             continue
         gradient = gradients[k] if wants[k] else None
         if create_graph and gradient is not None and gradient._entry is None:
             gradient = _constant(gradient, node)
-        pending.add(cast(TapeEntry, inputs[k]), gradient)
+        pending.add(entry, gradient)
 
 
 class Pending:
@@ -283,7 +278,9 @@ class Pending:
         lists = self.arrived.get(node)
         if lists is None:
             count = 1 if isinstance(node, Leaf) else node.op.visible
-            lists = self.arrived[node] = [[] for _ in range(count)]
+            lists = self.arrived[node] = (
+                [[]] if count == 1 else [[] for _ in range(count)]
+            )
             if isinstance(node, TapeNode) and node not in self.stops:
                 heapq.heappush(self._heap, (-node.number, node))
         if gradient is not None:

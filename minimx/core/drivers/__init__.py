@@ -25,27 +25,10 @@ from minimx.core.errors import DeviceError
 from minimx.core.knobs import knobs
 
 __all__ = [
-    "HOST",
-    "Bytes",
-    "Costs",
-    "DeviceFull",
-    "Driver",
-    "Passage",
-    "Region",
-    "backend_of",
-    "during",
-    "driver_for",
-    "forget",
-    "kernels_as_on",
-    "hops",
-    "link_between",
-    "num_gpus",
-    "opened",
-    "passage",
-    "place",
-    "shaped",
-    "working",
-]
+    "HOST", "Bytes", "Costs", "DeviceFull", "Driver", "Passage", "Region",
+    "backend_of", "during", "driver_for", "forget", "kernels_as_on", "hops",
+    "link_between", "num_gpus", "opened", "passage", "place", "shaped", "working",
+]  # fmt: skip
 
 _drivers: dict[Device, Driver] = {}
 _lock = threading.Lock()

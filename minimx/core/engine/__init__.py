@@ -12,15 +12,14 @@ starts the next engine, while other threads go on pushing.
 Reading order: `var.py` (the rules), `operation.py` and `base.py`, `naive.py`, then
 `threaded.py` with `lanes.py` and `workers.py`. Needed less often: `failures.py` and
 `origin.py` (errors that come late), `bulking.py` (several operations as one),
-`urgency.py` (priorities), `trace.py` (what is recorded). An engine on a virtual clock
-is the extension "virtual time".
+`urgency.py` (priorities), `turns.py` (how often threads take turns), `trace.py` (what
+is recorded). An engine on a virtual clock is the extension "virtual time".
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,7 +28,7 @@ from typing import Any, Final
 
 from minimx.core import events
 from minimx.core.device import Device
-from minimx.core.engine import bulking, failures, urgency
+from minimx.core.engine import bulking, failures, turns, urgency
 from minimx.core.engine.base import Engine
 from minimx.core.engine.costs import Launches, Transfer
 from minimx.core.engine.delay import Delay
@@ -64,14 +63,6 @@ __all__ = [
 
 # Seconds that an operation may go on when the program is over.
 PATIENCE_AT_EXIT: Final = 5.0
-
-# How long, in seconds, a thread may keep the interpreter while others want it. A worker
-# that comes back from a kernel has to wait that long for a thread that pushes. Measured
-# with kernels of 55 µs, pushed every 29 µs on two cores: of 1000 kernels 4 were done
-# when the last one was pushed with Python's own 5 ms, 46 with 0.5 ms, 196 with 0.05 ms.
-# Streams of empty operations are not slower at 0.1 ms; many threads at once begin to
-# be.
-SWITCH_INTERVAL: Final = 1e-4
 
 current: Engine
 
@@ -172,7 +163,6 @@ _made: tuple[str, str, Sizes, float]  # what the knobs wanted when `current` was
 _switching = threading.RLock()
 _switched = threading.Condition()
 _virtual_time = 0  # where the next virtual clock goes on
-_users_interval: float | None = None  # what we changed the switch interval from
 
 
 def restart() -> None:
@@ -222,20 +212,8 @@ def _install(engine: Engine) -> None:
     with _switched:
         current = engine
         events.clock = engine.clock
-        _share_interpreter(not isinstance(engine, NaiveEngine))
+        turns.take(None if isinstance(engine, NaiveEngine) else turns.OFTEN)
         _switched.notify_all()
-
-
-def _share_interpreter(often: bool) -> None:
-    """Let threads take turns often, or as often as the user had it."""
-    global _users_interval
-    interval = sys.getswitchinterval()
-    if often and interval > SWITCH_INTERVAL:
-        _users_interval = interval
-        sys.setswitchinterval(SWITCH_INTERVAL)
-    elif not often and _users_interval is not None:
-        sys.setswitchinterval(_users_interval)
-        _users_interval = None
 
 
 def _successor(engine: Engine) -> Engine:

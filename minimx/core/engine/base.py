@@ -32,6 +32,7 @@ class Engine(ABC):
     name: str
     open = True  # False while it closes and afterwards: pushes go to the next engine
     bulks = True  # whether operations may be joined
+    notes_origins = True  # at each push; else only once something went wrong
     clock: Callable[[], int] = staticmethod(perf_counter_ns)  # of all events
 
     def push(
@@ -56,7 +57,7 @@ class Engine(ABC):
         Returns the operation's id while a record is on, else 0.
         """
         if origin is None:
-            origin = capture()
+            origin = events.attribution.origin or capture()
         for var in writes:
             if var.kept is not None and var.kept() is not None:
                 var.preserve()

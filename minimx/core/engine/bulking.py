@@ -37,34 +37,41 @@ Submit = Callable[[Operation], None]
 class Collection:
     """Operations of one thread on one device that wait to be handed over together."""
 
-    __slots__ = ("_lock", "_parts", "_vars", "device", "sealed")
+    __slots__ = ("_lock", "_parts", "device", "sealed")
 
     def __init__(self, first: Operation) -> None:
         self.device = first.device
         self.sealed = False  # nothing more may join
         self._lock = threading.RLock()
         self._parts: deque[Operation] = deque()
-        self._vars: dict[Var, bool] = {}  # whether it is written
         self.join(first)
 
     def join(self, operation: Operation) -> bool:
         """Add an operation; False if it does not fit in here."""
-        with self._lock:
-            if self.sealed or operation.device is not self.device:
-                return False
-            for var in operation.reads:
-                self._vars.setdefault(var, False)
-            for var in operation.writes:
-                self._vars[var] = True
-            if operation.trace is not None:
-                operation.trace.link(operation)
-            self._parts.append(operation)
-            return True
+        if operation.device is not self.device:
+            return False
+        if operation.trace is not None:
+            operation.trace.link(operation)
+        # Between this look and `append` nothing is called, so no other thread seals it.
+        if self.sealed:
+            return False
+        self._parts.append(operation)
+        return True
 
     def touches(self, operation: Operation) -> bool:
         """Whether an operation has a var in common with those in here."""
-        mine = self._vars
+        mine = self._vars()
         return any(var in mine for var in (*operation.reads, *operation.writes))
+
+    def _vars(self) -> dict[Var, bool]:
+        """The vars that are touched, and whether they are written."""
+        found: dict[Var, bool] = {}
+        for part in list(self._parts):
+            for var in part.reads:
+                found.setdefault(var, False)
+            for var in part.writes:
+                found[var] = True
+        return found
 
     def full(self, size: int) -> bool:
         """Whether there are `size` operations or more."""
@@ -82,7 +89,6 @@ class Collection:
             self.sealed = True
             submit(self._joined())
             del collected[self]
-            self._vars = {}
 
     def _joined(self) -> Operation:
         """All in here as one operation."""
@@ -93,16 +99,18 @@ class Collection:
             for part in traces:
                 part.inside = trace.op_id
                 trace.recorder.dependency(trace.op_id, part.op_id, "BULK")
+        touched = self._vars()
         joined = Operation(
             partial(_run, self._parts, trace),
             self.device,
-            [var for var, written in self._vars.items() if not written],
-            [var for var, written in self._vars.items() if written],
+            [var for var, written in touched.items() if not written],
+            [var for var, written in touched.items() if written],
             NAME,
             prop=BULK,
         )
         joined.trace = trace
         joined.adds = 0  # the parts count the versions
+        joined.short = all(part.short for part in self._parts)
         return joined
 
 
@@ -152,9 +160,10 @@ def route(operation: Operation, submit: Submit) -> None:
     stays the order of effects. submit: hands an operation to the engine's workers.
     """
     mine = _here.collection
-    for collection in list(collected):
-        if collection is not mine and collection.touches(operation):
-            collection.hand_over(submit)
+    if len(collected) > (mine in collected):
+        for collection in list(collected):
+            if collection is not mine and collection.touches(operation):
+                collection.hand_over(submit)
     size = _here.size
     if size < 2 or operation.prop != NORMAL or operation.priority != 0:
         finish_here(submit)

@@ -36,6 +36,7 @@ class NaiveEngine(Engine):
 
     name = "NaiveEngine"
     bulks = False
+    notes_origins = False
 
     def __init__(
         self,
@@ -78,7 +79,8 @@ class NaiveEngine(Engine):
                     try:
                         fn()
                     except BaseException as error:
-                        self._name_callers(error, name, origin or capture())
+                        origin = origin or events.attribution.origin or capture()
+                        self._name_callers(error, name, origin)
                         raise
                     finally:
                         self._running -= 1

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from minimx.core import events
 from minimx.core.device import Device
-from minimx.core.engine import bulking
+from minimx.core.engine import bulking, turns
 from minimx.core.engine.base import Engine
 from minimx.core.engine.failures import (
     pending_failures,
@@ -105,6 +105,7 @@ class ThreadedEngine(Engine):
         self._workers: list[Worker] = []
         self._pushed = 0
         self._waiting: list[Wakeup] = []  # for everything to be done
+        self._all_short = False  # so that threads take turns seldom
 
     # Pushing
 
@@ -113,6 +114,9 @@ class ThreadedEngine(Engine):
         lane = self._lanes.get((operation.device, operation.prop))
         if lane is None or lane.growing:
             lane = self._grown_lane(operation.device, operation.prop)
+        if self._all_short and not operation.short:
+            self._all_short = False
+            turns.take(turns.OFTEN)
         if lane is None or not self._append(operation, lane):
             self._successor(self).submit(operation)
 
@@ -164,6 +168,7 @@ class ThreadedEngine(Engine):
         """
         get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
         spend = worker.spend
+        short = 0  # operations in a row
         while True:
             operation = get()
             if operation is None:
@@ -177,6 +182,12 @@ class ThreadedEngine(Engine):
             else:
                 perform(operation, worker.name, spend)
             operation.fn = _done  # its arrays are free before those who wait go on
+            short = short + 1 if operation.short else 0
+            if short == turns.ENOUGH:
+                short = 0
+                if not self._all_short:
+                    self._all_short = True
+                    turns.take(turns.SELDOM)
             lock()
             ready = release(operation)
             unlock()

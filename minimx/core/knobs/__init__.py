@@ -34,15 +34,9 @@ from minimx.core.knobs.knob import Knob, KnobWarning, PlannedKnobWarning
 from minimx.core.knobs.registry import Knobs
 
 __all__ = [
-    "PRESETS",
-    "Knob",
-    "KnobWarning",
-    "Knobs",
-    "PlannedKnobWarning",
-    "Preset",
-    "knobs",
-    "sync_from_environ",
-]
+    "PRESETS", "Knob", "KnobWarning", "Knobs", "PlannedKnobWarning", "Preset",
+    "knobs", "sync_from_environ",
+]  # fmt: skip
 
 knobs = Knobs(DECLARATIONS)
 sync_from_environ = knobs.sync_from_environ

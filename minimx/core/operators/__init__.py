@@ -23,19 +23,6 @@ from minimx.core.operators import (
 )
 
 __all__ = [
-    "conv",
-    "creation",
-    "elementwise",
-    "indexing",
-    "join",
-    "matmul",
-    "nn",
-    "norm",
-    "pooling",
-    "random",
-    "reduce",
-    "scalar",
-    "shape",
-    "softmax",
-    "views",
-]
+    "conv", "creation", "elementwise", "indexing", "join", "matmul", "nn", "norm",
+    "pooling", "random", "reduce", "scalar", "shape", "softmax", "views",
+]  # fmt: skip

@@ -128,11 +128,12 @@ class Pointwise(Op):
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Sequence[Value | None]:
         """Rule: the formulas of the gradients, one backward operator for each input."""
-        known = dict(zip(self.saves, saved, strict=True))
+        known = dict(zip(self.saves, saved, strict=True)) if saved else {}
         grads: list[Value | None] = []
         flat = self.jumps and at.ins[0].dtype.kind in "iu"
-        for rule, spec, wanted in zip(self.backward, at.ins, at.wants, strict=True):
-            if not wanted:
+        for k, rule in enumerate(self.backward):
+            spec = at.ins[k]
+            if not at.wants[k]:
                 grads.append(None)
             elif rule == "zero" or flat:
                 zeros = bind(lookup("zeros_like").of(), dout)

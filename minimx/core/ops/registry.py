@@ -252,6 +252,8 @@ class Op:
         Text such as "(2, 2)" is read as in MXNet's files. Raises OperatorError for a
         setting that does not exist, does not fit, or is missing.
         """
+        if not settings and () in cls._made:
+            return cls._made[()]  # type: ignore[no-any-return]
         values = settings.values()
         # As given, not yet converted: 1, 1.0 and True are equal, hence the types.
         key: Any = (*settings.items(), *map(type, values))

@@ -7,17 +7,9 @@ from minimx.core.record.record import Batch, Conditions, Cursor, Record
 from minimx.core.record.tables import MEMORY_EVENTS, TABLES, TENSOR_KINDS, dtype_of
 
 __all__ = [
-    "MEMORY_EVENTS",
-    "TABLES",
-    "TENSOR_KINDS",
-    "Batch",
-    "Conditions",
-    "Cursor",
-    "Curve",
-    "Record",
-    "dtype_of",
-    "memory_curve",
-]
+    "MEMORY_EVENTS", "TABLES", "TENSOR_KINDS", "Batch", "Conditions", "Cursor",
+    "Curve", "Record", "dtype_of", "memory_curve",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from minimx.core import events
 from minimx.core.drivers.base import Bytes, DeviceFull, Driver, Region
@@ -62,13 +62,14 @@ class Block:
 
     data: `size` bytes as a flat uint8 array. requested: how many of them the caller
     wanted. address: where they start on the device. id: the number of this allocation,
-    never used a second time. owner: for which operator and layer. After `free` the
-    caller must not use the block.
+    never used a second time. owner: for which operator and layer. shown: the last array
+    over it, after its spec and where it starts in bytes: a block serves the same arrays
+    again and again. After `free` the caller must not use the block.
     """
 
     __slots__ = (
         "address", "data", "id", "free_list", "in_use", "owner", "pool", "region",
-        "requested", "size",
+        "requested", "shown", "size",
     )  # fmt: skip
 
     id: int
@@ -85,6 +86,7 @@ class Block:
         self.size = size
         self.free_list = free_list  # where it waits when idle; None: back to the device
         self.in_use = False  # until the pool has worked off its free
+        self.shown: tuple[Any, int, Any] = (None, 0, None)
 
     def free(self) -> None:
         """Free the block. Never waits; safe in `__del__`, on any thread."""
@@ -166,32 +168,39 @@ class Pool:
         try:
             with self.lock:
                 try:
+                    again = None
                     if self.pending_frees:
-                        self._drain_pending()
-                    size = self._rounding(nbytes)
-                    free_list = self._free_lists.get(size)
-                    if free_list:
-                        event = "hit"
-                        block = free_list[-1]
-                        del free_list[-1]
+                        again = self._drain_pending(nbytes, owner)
+                    if again is not None:  # counted as freed and as taken: no bytes
+                        event, block, size = "hit", again, again.size
+                        self.pending_frees.popleft()
+                        self.n_free += 1
                         self.n_hit += 1
                     else:
-                        event = "alloc"
-                        block = self._grow(nbytes, size, owner)
+                        size = self._rounding(nbytes)
+                        free_list = self._free_lists.get(size)
+                        if free_list:
+                            event = "hit"
+                            block = free_list[-1]
+                            del free_list[-1]
+                            self.n_hit += 1
+                        else:
+                            event = "alloc"
+                            block = self._grow(nbytes, size, owner)
+                        block.requested = nbytes
+                        block.in_use = True
+                        self.live_requested += nbytes
+                        self.live_rounded += size
+                        if self.live_requested > self.peak_requested:
+                            self.peak_requested = self.live_requested
+                        if self.live_rounded > self.peak_rounded:
+                            self.peak_rounded = self.live_rounded
+                        usage = self._usage[owner.category]
+                        usage[0] += nbytes
+                        if usage[0] > usage[1]:
+                            usage[1] = usage[0]
                     block.id = next(_ids)
-                    block.requested = nbytes
                     block.owner = owner
-                    block.in_use = True
-                    self.live_requested += nbytes
-                    self.live_rounded += size
-                    if self.live_requested > self.peak_requested:
-                        self.peak_requested = self.live_requested
-                    if self.live_rounded > self.peak_rounded:
-                        self.peak_rounded = self.live_rounded
-                    usage = self._usage[owner.category]
-                    usage[0] += nbytes
-                    if usage[0] > usage[1]:
-                        usage[1] = usage[0]
                 except BaseException:
                     self._repair(block)
                     raise
@@ -356,24 +365,42 @@ class Pool:
                 self.driver, self.policy, nbytes, size, owner, self._in_use()
             ) from None
 
-    def _drain_pending(self) -> None:
-        """Put pending frees into the free lists, in order, or back to the device."""
+    def _drain_pending(
+        self, nbytes: int = 0, owner: Owner | None = None
+    ) -> Block | None:
+        """Put pending frees into the free lists, in order, or back to the device.
+
+        nbytes, owner: of a request that follows. If just one block is pending, and was
+        for a request like this, it is returned instead, and stays as it is: to work it
+        off and to take it again would change no counter of bytes.
+        """
         pending_frees = self.pending_frees
+        if owner is not None and len(pending_frees) == 1:
+            block = pending_frees[0]
+            if (
+                block.requested == nbytes
+                and block.owner.category == owner.category
+                and block.in_use
+                and block.free_list is not None
+                and self.policy.sees is None
+            ):
+                return block
         while pending_frees:
             block = pending_frees[0]
             if block.in_use:  # neither empty nor freed twice
                 block.in_use = False
-                nbytes, free_list = block.requested, block.free_list
+                requested, free_list = block.requested, block.free_list
                 self.n_free += 1
-                self.live_requested -= nbytes
+                self.live_requested -= requested
                 self.live_rounded -= block.size
-                self._usage[block.owner.category][0] -= nbytes
+                self._usage[block.owner.category][0] -= requested
                 if free_list is not None:
                     free_list.append(block)
                 else:
                     self._return(block)
-                    self._record("release", nbytes, block.size, block.owner, block)
+                    self._record("release", requested, block.size, block.owner, block)
             pending_frees.popleft()
+        return None
 
     def _flush(self, caller: str = "") -> int:
         """Give every idle block back to the device; returns how many bytes that was.

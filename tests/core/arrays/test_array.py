@@ -109,6 +109,14 @@ def test_arithmetic_agrees_with_numpy() -> None:
         np.testing.assert_allclose(got.asnumpy(), expected, rtol=1e-6)
 
 
+def test_zeros_of_both_signs_are_numbers_of_their_own() -> None:
+    x = nd.array([1.0])
+    for zero in (0.0, -0.0, 0, -0.0, 0.0):
+        assert np.signbit((x * zero).asnumpy()[0]) == np.signbit(zero)
+    for number in (2, 2.0, np.float32(2), True, 1, np.int64(1)):
+        assert (x * number).asnumpy() == float(number)
+
+
 def test_in_place_operators_keep_the_memory() -> None:
     x = nd.ones((2, 2))
     view = x[0]

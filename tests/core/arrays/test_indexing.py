@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minimx import nd
+from minimx import nd, util
 from minimx.core import autograd
 from minimx.core.errors import GradientError, ShapeError
 
@@ -70,6 +70,27 @@ def test_contiguous_slices_are_views() -> None:
     x[1:3][:] = 5
     x[0][1] = 7
     assert x.asnumpy().tolist() == [[0, 7, 0], [5, 5, 5], [5, 5, 5], [0, 0, 0]]
+
+
+def test_equal_keys_of_other_types_mean_what_they_mean() -> None:
+    x = nd.array(NUMBERS)
+    for _ in range(2):
+        assert (x[1:3].asnumpy() == NUMBERS[1:3]).all()
+        assert (x[1].asnumpy() == NUMBERS[1]).all()
+        with pytest.raises(TypeError):
+            x[1.0:3]
+        assert x[True].shape == NUMBERS[True].shape
+        assert x[1:3].shape == (2, 3, 5)
+        assert nd.array(NUMBERS[:2])[1:3].shape == (1, 3, 5)
+        with pytest.raises(IndexError):
+            x[4]
+    part = x[1:3]
+    assert (part[1:][0].asnumpy() == NUMBERS[2]).all(), "a view of a view"
+    one = nd.array([1.0, 2.0])
+    for _ in range(2):
+        assert one[1].ndim == 1
+        with util.np_shape(True):
+            assert one[1].ndim == 0
 
 
 def test_other_slices_are_copies() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +66,32 @@ def test_a_block_has_the_bytes_that_were_asked_for() -> None:
     assert (block.requested, block.size, len(block.data)) == (5000, 8192, 8192)
     assert (block.owner, block.pool, block.address) == (ME, pool, 0)
     assert "8,192 bytes" in repr(block)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=60))
+def test_a_block_taken_again_at_once_is_counted_as_freed_and_taken(
+    steps: list[tuple[bool, int]],
+) -> None:
+    """A policy that looks at idle blocks makes the pool work off every free first."""
+    policy = naive()
+    slow = Policy(policy.rounding, sees=lambda idle: policy.rounding)
+    pools = [counting(policy), counting(slow)]
+    owners = [Owner("add", "", "forward", kind) for kind in ("activation", "gradient")]
+    held: list[list[Block]] = [[], []]
+    for takes, number in steps:
+        for (pool, _), blocks in zip(pools, held, strict=True):
+            if takes or not blocks:
+                nbytes = (1, 5000, 5000, 5000, 9000, 70_000)[number]
+                blocks.append(pool.alloc(nbytes, owners[number % 2]))
+            else:
+                blocks.pop(number % len(blocks)).free()
+    (fast_pool, fast_log), (slow_pool, slow_log) = pools
+    books_balance(fast_pool, held[0])
+    assert replace(fast_pool.stats(), pool="") == replace(slow_pool.stats(), pool="")
+    assert fast_pool.categories() == slow_pool.categories()
+    assert [e[0] for e in fast_log.events] == [e[0] for e in slow_log.events]
+    assert [e[5] for e in fast_log.events] == [e[5] for e in slow_log.events]
 
 
 def test_the_block_last_returned_is_lent_first() -> None:
