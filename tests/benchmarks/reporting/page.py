@@ -67,20 +67,20 @@ machine.
 ROOFLINE = """## Operators beside the machine
 
 ![Operations a second of each operator over its operations for each byte, below the
-roof that the machine's copies and products make; the table below has the same
+roof that the machine's memory and products make; the table below has the same
 numbers](pictures/roofline.svg)
 
-Two rates bound an operator: how fast the machine copies memory, and how fast it
-multiplies matrices. Together they make the *roof*. An operator with few operations
+Two rates bound an operator: how fast the machine reads and writes memory, and how fast
+it multiplies matrices. Together they make the *roof*. An operator with few operations
 for each byte is below the sloping part: memory bounds it. The share is the least time
 that the roof allows, divided by the time it took.
 
 Operations are those of the plain sums. Winograd's convolution does with fewer, so it
 may be above the roof.
 
-The copy writes past the caches. A kernel with ordinary stores makes the processor
-read what it will write over. So an operator like `add` may reach about three quarters
-of the roof, and no more.
+The rate of memory is that of an array which is scaled in place. A kernel that writes to
+another array makes the processor read what it will write over. So an operator like
+`relu` may reach about half of the roof, and no more.
 """
 
 
