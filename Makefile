@@ -110,11 +110,11 @@ notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
 	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
 
 # One that fails is run once more, and named at the end: each such name is a fault to find.
-AGAIN := --reruns 1 -rR
+RERUN := --reruns 1 -rR
 
 browser: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	$(PYTEST) -q -n 2 --dist loadfile --durations=15 $(AGAIN) \
+	$(PYTEST) -q -n 2 --dist loadfile --durations=15 $(RERUN) \
 	  -m "browser and not alone" tests/browser
 else ifeq ($(BROWSER),required)
 	@echo "No Chromium was found, and BROWSER=required asks for the browser tests."
@@ -128,7 +128,7 @@ endif
 # `browser` has said so already where there is no Chromium.
 browser-alone: $(STAMPS)/test $(STAMPS)/compiled
 ifneq ($(CHROMIUM),)
-	$(PYTEST) -q $(AGAIN) -m "browser and alone" tests/browser
+	$(PYTEST) -q $(RERUN) -m "browser and alone" tests/browser
 endif
 
 bench: $(STAMPS)/test $(STAMPS)/compiled $(STAMPS)/onednn

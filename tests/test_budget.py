@@ -47,7 +47,7 @@ WINGS = {
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_240),
     "experiments on records": ("experiments", 2_080),
     "names for libraries": ("libraries library registry", 530),
-    "tools": ("profiler monitor visualization test_utils commands tools", 10_415),
+    "tools": ("profiler monitor visualization test_utils commands tools", 10_400),
     "policies of users": ("policies", 1_790),
     "the rest": ("", 1_100),
 }

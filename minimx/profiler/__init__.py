@@ -28,29 +28,11 @@ from minimx.profiler.settings import checked
 from minimx.profiler.totals import Overview, overview_of, roof_of
 
 __all__ = [
-    "Counter",
-    "Domain",
-    "Event",
-    "Frame",
-    "Marker",
-    "Overview",
-    "ProfilerWarning",
-    "Task",
-    "check_trace",
-    "dump",
-    "dump_profile",
-    "dumps",
-    "load",
-    "overview",
-    "pause",
-    "profiler_set_config",
-    "profiler_set_state",
-    "resume",
-    "scope",
-    "set_config",
-    "set_kvstore_handle",
-    "set_state",
-]
+    "Counter", "Domain", "Event", "Frame", "Marker", "Overview", "ProfilerWarning",
+    "Task", "check_trace", "dump", "dump_profile", "dumps", "load", "overview", "pause",
+    "profiler_set_config", "profiler_set_state", "resume", "scope", "set_config",
+    "set_kvstore_handle", "set_state",
+]  # fmt: skip
 
 
 def set_config(**kwargs: Any) -> None:

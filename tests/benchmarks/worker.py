@@ -1,4 +1,4 @@
-"""The far end of a measurement: runs inside a peer's interpreter, which lacks ours.
+"""The worker of a measurement: runs inside a peer's interpreter, which lacks ours.
 
     python worker.py <program file> <library>
     python worker.py <program file> <library> start|memory <case>

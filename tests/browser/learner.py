@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -108,9 +108,7 @@ class Walk:
 
     stem: the name of its file. mistakes: by card, how many of the known wrong answers
     to give, counted from 0; all other cards are answered right. sentence: what is
-    written where a sentence is asked for. exercises: by name. left_out: the beginnings
-    of cells that compute for long, ask nothing, and that no other cell needs; the tests
-    of the notebooks run them.
+    written where a sentence is asked for. exercises: by name.
     """
 
     notebook: Notebook
@@ -119,7 +117,6 @@ class Walk:
     mistakes: Mapping[str, int]
     sentence: str
     exercises: Mapping[str, Exercise]
-    left_out: Collection[str] = ()
     given: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -135,15 +132,10 @@ class Walk:
     # -- the way -----------------------------------------------------------------------
 
     def whole(self) -> None:
-        """From the first cell to the last one; every cell has to run without error.
-
-        But those that are left out.
-        """
-        for beginning in self.left_out:
-            assert any(source.startswith(beginning) for source in self.sources)
+        """From the first cell to the last one; every cell has to run without error."""
         self.notebook.open(f"{self.folder.name}/{self.stem}.ipynb")
         for place, source in enumerate(self.sources):
-            if source and not source.startswith(tuple(self.left_out)):
+            if source:
                 self.step(place, source)
         assert self.notebook.complaints == []
         self.check_ledger()

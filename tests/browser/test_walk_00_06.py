@@ -35,15 +35,6 @@ NEVER_RELEASES = {
 }
 
 
-#: Twenty trainings in the foreground, whose results are compared.
-TRAININGS = (
-    'glyphs = load("glyphs")',
-    "assert all(outcome.accuracy",
-    "from itertools import product",
-    'table(\n    ("device, engine, pool"',
-)
-
-
 def test_the_knob_board(notebook: Notebook, jupyterlab: JupyterLab) -> None:
     walk = Walk(
         notebook,
@@ -55,7 +46,6 @@ def test_the_knob_board(notebook: Notebook, jupyterlab: JupyterLab) -> None:
             "00-restores": Exercise(FORGETS, "also 0, '' and None are values"),
             "00-turned": Exercise(ACCEPTS_ANYTHING, "`volum` is no setting"),
         },
-        left_out=TRAININGS,
     )
     walk.whole()
     # Four cards, two recalls and two exit tickets; one of each was wrong.

@@ -47,7 +47,6 @@ def test_pools(notebook: Notebook, jupyterlab: JupyterLab) -> None:
                 'choice = {"type": "Round", "cutoff": 28}', "A cutoff above it makes"
             ),
         },
-        left_out=["padded = ["],
     )
     walk.whole()
     walk.after_a_restart([1, 4, 6, 7])
@@ -64,9 +63,4 @@ def test_kvstore(notebook: Notebook, jupyterlab: JupyterLab) -> None:
             "13-busiest": Exercise(WITH_ITS_OWN, "has its own gradient already"),
             "13-order": Exercise(LARGE_FIRST, "large is not urgent"),
         },
-        left_out=[
-            "effects = turning.effects()",
-            "took = turning.threads_in_ms()",
-            "for sentence in processes.differences_named(",
-        ],
     ).whole()

@@ -105,7 +105,7 @@ class ThreadedEngine(Engine):
         self._workers: list[Worker] = []
         self._pushed = 0
         self._waiting: list[Wakeup] = []  # for everything to be done
-        self._all_short = False  # so that threads take turns seldom
+        self._all_short = False  # so that threads take turns rarely
 
     # Pushing
 
@@ -187,7 +187,7 @@ class ThreadedEngine(Engine):
                 short = 0
                 if not self._all_short:
                     self._all_short = True
-                    turns.take(turns.SELDOM)
+                    turns.take(turns.RARELY)
             lock()
             ready = release(operation)
             unlock()

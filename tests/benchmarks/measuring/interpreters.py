@@ -12,7 +12,6 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from tests.benchmarks.cases import Case
 from tests.benchmarks.peers import Peer
@@ -25,7 +24,7 @@ class PeerDied(RuntimeError):
 
 
 def command(peer: Peer, peers: Path) -> list[str]:
-    """How its far end is started."""
+    """The command that starts its interpreter."""
     program = HERE / "programs" / f"{peer.program}.py"
     return [str(peer.python(peers)), str(HERE / "worker.py"), str(program)] + [
         peer.library
@@ -46,17 +45,6 @@ class Worker:
             start_new_session=True,
         )
         self.pid = self._process.pid
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close(kill=kind is not None)
 
     def close(self, kill: bool = False) -> None:
         """End it; kill: even in the middle of a case."""
@@ -86,7 +74,7 @@ class Worker:
             line = ""
         if not line:
             raise PeerDied(
-                f"{self.peer.name} died in case {case.name!r}; its words stand above."
+                f"{self.peer.name} died in case {case.name!r}; its output is above."
             )
         found: float | None = json.loads(line).get("value")
         return found
@@ -149,7 +137,7 @@ class Starts:
         done = self._run(words, peer, more)
         seconds = time.perf_counter() - start
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+            last = (done.stderr.strip().splitlines() or ["no output"])[-1]
             raise PeerDied(f"{peer.name} died in case {case.name!r}: {last}")
         return json.loads(done.stdout).get("value"), seconds
 

@@ -136,7 +136,7 @@ def run(
                     bar.close()
                     for case in block:
                         found.unfinished.remove(case.name)
-                        say(said(found, case))
+                        say(summary(found, case))
     except KeyboardInterrupt:  # interpreters that were in the middle of a case are gone
         found.values = {name: row for name, row in found.values.items() if row}
         done = sum(map(len, todo)) - len(found.unfinished)
@@ -168,7 +168,7 @@ def _note(
         found.rounds.setdefault(name, []).append({"others": others, "load": load})
 
 
-def said(found: Measured, case: Case) -> str:
+def summary(found: Measured, case: Case) -> str:
     """A case in a line."""
     row = found.values.get(case.name, {})
     parts = [f"{peer} {amount(case, typical(v))}" for peer, v in row.items() if v]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -114,12 +115,12 @@ def test_an_interrupt_ends_an_interpreter_that_is_in_the_middle_of_a_case(
 def test_a_peer_that_dies_is_named(tmp_path: Path) -> None:
     with (
         pytest.raises(PeerDied, match="broken died in case 'import'"),
-        Worker(BROKEN, tmp_path) as worker,
+        closing(Worker(BROKEN, tmp_path)) as worker,
     ):
         worker.measure(CASES[0], 0.01)
 
 
-def test_a_new_interpreter_that_dies_says_its_last_word(tmp_path: Path) -> None:
+def test_a_new_interpreter_that_dies_shows_its_last_line(tmp_path: Path) -> None:
     with pytest.raises(PeerDied, match="resnet_memory.*no_such_program"):
         Starts(tmp_path, tmp_path).measure(CASE["resnet_memory"], BROKEN)
 

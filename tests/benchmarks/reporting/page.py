@@ -53,7 +53,7 @@ COMMANDS = """## Measure it yourself
 
     make bench-peers                             # MXNet 1.9.1 and PyTorch, once
     make bench FLAGS=--pages                     # every case but the six networks
-    make bench FLAGS="--group networks"          # those, some hours
+    make bench FLAGS="--group networks"          # those, about an hour
     make bench FLAGS="--only chain lstm"         # some cases
     python -m tests.benchmarks history chain     # a case over the days
     python -m tests.benchmarks roofline          # operators beside the machine
@@ -148,8 +148,8 @@ def roofline(data: Path | None) -> Iterator[str]:
     said, lines = found.conditions, []
     for cores, peak in sorted(found.peaks.items()):
         word = f"{cores} core{'s' if cores > 1 else ''}"
-        flops, copied = three(peak.flops / 1e9), three(peak.bandwidth / 1e9)
-        lines.append(f"- {word}: {flops} GFLOP/s, {copied} GB/s")
+        flops, moved = three(peak.flops / 1e9), three(peak.bandwidth / 1e9)
+        lines.append(f"- {word}: {flops} GFLOP/s, {moved} GB/s")
     library = "with oneDNN" if said["onednn"] else "with numba and BLAS"
     words = [f"{said['cores']} cores of {said['cpu']}", library]
     busy = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -116,10 +117,27 @@ class Latest:
     unfinished: set[str] = field(default_factory=set)
     conditions: dict[str, Any] = field(default_factory=dict)
 
+    def of(self, cases: Iterable[str]) -> Latest:
+        """The same of some cases alone."""
+        names = {*cases}
+
+        def some(of_all: dict[str, Any]) -> dict[str, Any]:
+            return {name: of_one for name, of_one in of_all.items() if name in names}
+
+        return Latest(
+            self.machine,
+            some(self.values),
+            some(self.rounds),
+            some(self.failures),
+            some(self.dates),
+            self.unfinished & names,
+            self.conditions,
+        )
+
     @property
     def days(self) -> str:
         """The day or days that its values are from."""
-        days = sorted({*self.dates.values()})
+        days = sorted({*self.dates.values()}) or [str(self.conditions["date"])]
         return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 

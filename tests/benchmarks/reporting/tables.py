@@ -65,7 +65,7 @@ def contenders(
 
 
 def quiet(rounds: Rounds, case: Case) -> str:
-    """How many rounds of a case were disturbed: `0 of 5`; `?` where nobody watched."""
+    """How many rounds of a case were disturbed: `0 of 5`; `?` if it is not known."""
     watched = [one["others"] for one in rounds.get(case.name, ())]
     if not watched or None in watched:
         return "?"
@@ -141,7 +141,8 @@ def where(at: Latest) -> str:
 
 def readme(found: Sequence[Latest]) -> str:
     """The README's table of one machine, and what is missed on others."""
-    at, cases = found[0], [case for case in CASES if case.group in MAIN]
+    cases = [case for case in CASES if case.group in MAIN]
+    at = found[0].of(case.name for case in cases)
     title = {case.name: case.title for case in cases}
     busy = disturbed_text(at.rounds)
     parts = [

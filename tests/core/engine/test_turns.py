@@ -1,4 +1,4 @@
-"""Threads take turns seldom while every operation is short, often otherwise."""
+"""Threads take turns rarely while every operation is short, often otherwise."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_turns_follow_what_operations_cost() -> None:
         push(SMALL, turns.ENOUGH - 1)
         assert interval() == turns.OFTEN
         push(SMALL, 2)
-        assert interval() == turns.SELDOM
+        assert interval() == turns.RARELY
         push(LARGE, 1)
         assert interval() == turns.OFTEN
         push(SMALL, turns.ENOUGH - 1)
@@ -59,10 +59,10 @@ def test_joined_operations_are_short_if_all_parts_are() -> None:
     with knobs(MXNET_ENGINE_TYPE="ThreadedEnginePerDevice"):
         with engine.bulk(4):
             push(SMALL, 4 * turns.ENOUGH)
-        assert interval() == turns.SELDOM
+        assert interval() == turns.RARELY
         with engine.bulk(4):
             push(SMALL, 3)
-            assert interval() == turns.SELDOM
+            assert interval() == turns.RARELY
             push(LARGE, 1)
         assert interval() == turns.OFTEN
 

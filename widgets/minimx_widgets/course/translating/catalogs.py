@@ -81,7 +81,7 @@ def merged(translation: Catalog, template: Catalog) -> Catalog:
     """The translation with the texts of today.
 
     What was translated stays. A text that was changed keeps its translation, marked
-    fuzzy, until somebody has looked at it. What is gone is kept at the end, as a
+    fuzzy, until a translator has looked at it. What is gone is kept at the end, as a
     comment.
     """
     translation.update(template, update_header_comment=False)
