@@ -58,8 +58,8 @@ def tr(text: str, /, **fields: str) -> str:
     return filled(text if language is None else language.shown(text), fields)
 
 
-def text(english: str) -> str:
-    """Mark a text for the catalogue, where it is shown later by `tr(name)`."""
+def noop(english: str) -> str:
+    """Mark a text for the catalogue, as `gettext_noop`: it is shown later, by `tr`."""
     return english
 
 

@@ -17,9 +17,9 @@ from minimx_widgets.course.predicting import ledger as ledgers
 from minimx_widgets.course.predicting.ledger import Answer, Ledger
 from minimx_widgets.course.predicting.reading import Unreadable, read_number
 from minimx_widgets.course.predicting.units import shown
-from minimx_widgets.language import filled, text, tr
+from minimx_widgets.language import filled, noop, tr
 
-PREDICT: Final = text("Predict.")
+PREDICT: Final = noop("Predict.")
 _TEXT = "line-height:1.5;white-space:normal"
 _FRAME = "border:1px solid var(--jp-border-color1);padding:0.6em 0.9em;max-width:50em"
 #: How far from the answer a wrong answer that is known by name may be, relatively.

@@ -22,10 +22,10 @@ from minimx_widgets.course.predicting.ledger import Ledger
 from minimx_widgets.course.recalling import bank
 from minimx_widgets.course.recalling.choosing import choose, next_attempt
 from minimx_widgets.course.recalling.question import Question
-from minimx_widgets.language import text, tr
+from minimx_widgets.language import noop, tr
 
 #: What stands before a question, by the kind of the round.
-HEADINGS: Final = {"recall": text("Recall."), "exit ticket": text("Exit ticket.")}
+HEADINGS: Final = {"recall": noop("Recall."), "exit ticket": noop("Exit ticket.")}
 COUNT: Final = 2  # questions at a time
 
 

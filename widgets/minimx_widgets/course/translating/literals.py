@@ -141,7 +141,7 @@ class _Walk:
         if name == "join":
             self._unseen("joined", node)
         self.node(node.func, 2)
-        if name in ("tr", "text") and node.args and (text := template_of(node.args[0])):
+        if name in ("tr", "noop") and node.args and (text := template_of(node.args[0])):
             self.found.texts.append(text.strip())
         inside = 1 if name in SHOWING else fewest if name in ("dict", "tuple") else 2
         for place, each in enumerate(node.args):
