@@ -33,6 +33,8 @@ from minimx.core.knobs import knobs
 SMALL: Final = threads.SMALL
 #: Costs are given per so many elements, as MXNet does.
 UNIT: Final = 2048
+#: The cost of starting threads is measured on so many elements.
+SHARED: Final = 1 << 18
 #: So many different values, at random, are what a loop is measured on.
 VALUES: Final = 256
 #: How often each measurement is taken.
@@ -110,9 +112,14 @@ class Loop:
         return max((long - short) / (SMALL // UNIT - 1), 1.0)
 
     def start_ns(self, threads: int) -> float:
-        """What starting and joining so many threads costs: the median of the runs."""
-        together = float(np.median(self._runs(UNIT, threads, ROUNDS)))
-        return max(float(together - self.timed(UNIT)), 0.0)
+        """What starting and joining so many threads costs: the median of the runs.
+
+        It is what they take beyond their share of the work. Where other programs keep
+        the cores busy, threads start soon but do not get their share any sooner, so
+        that the work must be long enough to show it.
+        """
+        together = float(np.median(self._runs(SHARED, threads, ROUNDS)))
+        return max(float(together - self.timed(SHARED) / threads), 0.0)
 
     def __str__(self) -> str:
         ins, outs = (", ".join(d.name for d in side) for side in (self.ins, self.outs))

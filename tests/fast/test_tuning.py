@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,6 +70,31 @@ def test_a_fused_loop_is_measured_when_it_first_runs() -> None:
         net(x).wait_to_read()
         texts = [row.loop.text for row in tuning.report()]
     assert any("exp" in text and "tanh" in text for text in texts), texts
+
+
+def test_a_sum_is_measured_and_cut_only_where_threads_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from minimx.core.kernels.cpu import reduce
+
+    cut = Mock(wraps=reduce.stage.threaded)
+    monkeypatch.setattr(reduce.stage, "threaded", cut)
+    x = mx.nd.random.uniform(-3, 3, shape=(3, 400_003))
+    found = []
+    for cores, size in ((0, None), (1, None), (0, 1000)):
+        settings = {"MXNET_USE_NUM_CORES_OPERATOR_TUNING": cores}
+        with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=size, **settings):
+            tuning.forget()
+            cut.reset_mock()
+            sums = x.sum(), x.sum(axis=1), x.max(axis=0)
+            found.append(b"".join(one.asnumpy().tobytes() for one in sums))
+            crossing = {row.loop.text: row.crossing for row in tuning.report()}
+            if size is None:
+                assert cut.called is (x.size > crossing["a + x"]), crossing
+            else:  # set by hand: nothing is measured
+                assert cut.called and not crossing
+            assert not (cut.called and cores), "one core is never cut"
+    assert found[0] == found[1] == found[2]
 
 
 def test_threads_or_none_the_bits_are_the_same() -> None:

@@ -119,8 +119,7 @@ def passage(
             link = link_between(source, target, get)
         speed = _speed(link or links.PCIE, costs)
     return Passage(
-        links.wires(source, target, link),
-        costs.launch_ns + round(nbytes / speed * 1e9),
+        links.wires(source, target, link), costs.launch_ns + round(nbytes / speed * 1e9)
     )
 
 

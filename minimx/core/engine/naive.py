@@ -39,9 +39,7 @@ class NaiveEngine(Engine):
     notes_origins = False
 
     def __init__(
-        self,
-        successor: Callable[[Engine], Engine],
-        spend: Spend | None = None,
+        self, successor: Callable[[Engine], Engine], spend: Spend | None = None
     ) -> None:
         """`successor(self)` gives the engine that takes over from a closed one.
 

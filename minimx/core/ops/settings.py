@@ -184,8 +184,7 @@ def _refuse(sheet: Any, name: str, offered: list[str]) -> None:
     """Refuse a setting; as in MXNet, an operator that has none ignores it."""
     if not offered and not sheet.variadic:
         warnings.warn(
-            f"{sheet.name} has no settings, so {name!r} changes nothing.",
-            stacklevel=2,
+            f"{sheet.name} has no settings, so {name!r} changes nothing.", stacklevel=2
         )
         return
     hint = did_you_mean(name, offered)

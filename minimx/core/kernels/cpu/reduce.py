@@ -22,6 +22,7 @@ import numpy as np
 from numba import prange
 
 from minimx.core.dtypes import FLOAT32, NARROW, DType
+from minimx.core.extensions import provided
 from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.cpu.widths import convert
 from minimx.core.kernels.formula import Formula
@@ -177,7 +178,9 @@ def reduction(
     stages = steps_of(shape, axes)
     first, later = _codes(kind, dtype)
     finish = _finish(it, shape, axes, dtype)
-    item, parts = dtype.itemsize, threads.parts(size)
+    tuning = provided("operator tuning")
+    loop = tuning.Loop(it.step, first[1], (dtype, dtype), (dtype,))
+    item, parts = dtype.itemsize, int(tuning.parts(size, loop, dtype))
     run = stage.threaded if parts > 1 else stage.serial
     if size < pointwise.SMALL and parts == 1:
         run = stage.small

@@ -31,8 +31,8 @@ KNOBS = (
             "From how many elements on a kernel uses several threads. Below, starting "
             "the threads costs more than they save. MXNet promises this for every "
             "operator, but reads it only for copies and for one addition; here every "
-            "kernel reads it, pointwise ones only where operator tuning is off or this "
-            "size is set."
+            "kernel reads it, pointwise ones and reductions only where operator tuning "
+            "is off or this size is set."
         ),
         observable="Whether a kernel of a given size ran serial or parallel.",
     ),
@@ -208,13 +208,13 @@ KNOBS = (
         default=("1",),
         choices=("0", "1", *DTYPES),
         meaning=(
-            "Whether pointwise operators measure from which size on threads pay. 1 "
-            "does so for all element types, a list such as float32,float16 for those, "
-            "0 for none. A loop is measured when it first meets a large array; "
-            "`mx.runtime.operator_tuning()` shows the costs and the crossing. What is "
-            "not tuned keeps to `MXNET_CPU_PARALLEL_SIZE`, and setting that by hand "
-            "goes before tuning. MXNet measures when it is loaded, and there 0 means "
-            "all threads always. One document also calls it "
+            "Whether pointwise operators and reductions measure from which size on "
+            "threads pay. 1 does so for all element types, a list such as "
+            "float32,float16 for those, 0 for none. A loop is measured when it first "
+            "meets a large array; `mx.runtime.operator_tuning()` shows the costs and "
+            "the crossing. What is not tuned keeps to `MXNET_CPU_PARALLEL_SIZE`, and "
+            "setting that by hand goes before tuning. MXNet measures when it is loaded"
+            ", and 0 means all threads always there. One document also calls it "
             "MXNET_ENABLE_OPERATOR_TUNING, which MXNet does not read."
         ),
         observable="How many threads a cheap and a costly loop of one size take.",
