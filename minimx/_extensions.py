@@ -23,6 +23,7 @@ EXTENSIONS = {
     "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn.products",
+    "oneDNN regions": "minimx.fast.onednn.regions",
     "operator tuning": "minimx.fast.tuning",
     "policies": "minimx.policies",
     "record curves": "minimx.tools.record_curves",

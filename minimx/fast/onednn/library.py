@@ -55,6 +55,8 @@ _ISAS = {
 TYPES: Final = {"float32": 3, "bfloat16": 2}
 #: The arguments that every primitive may have.
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
+#: What may follow on a result before it is stored.
+ADD, MULTIPLY, RELU = 0x1FFF0, 0x1FFF1, 0
 #: Buffers begin at multiples of so many bytes.
 ALIGNMENT: Final = 64
 
@@ -277,10 +279,24 @@ class Owner:
         sizes = numbers(dims), TYPES[dtype], _ANY
         return self.create("memory_desc", function, len(dims), *sizes)
 
-    def attributes(self) -> c_void_p:
-        """Those of all our primitives: scratch memory comes from us."""
+    def attributes(self, after: Sequence[tuple[int, c_void_p | None]] = ()) -> c_void_p:
+        """Those of all our primitives: scratch memory comes from us.
+
+        after: what is done to each result before it is stored: (`ADD` or `MULTIPLY`,
+        the layout of the other operand) or (`RELU`, None). A relu multiplies what is
+        not above 0 by an argument, which is to be 0: so a NaN stays one. (oneDNN's own
+        relu makes 0 of it.) Minus infinity becomes NaN.
+        """
         attr = self.create("primitive_attr", "primitive_attr_create")
         self._dnnl("primitive_attr_set_scratchpad_mode", attr, _OURS)
+        if after:
+            chain = self.create("post_ops", "post_ops_create")
+            for kind, layout in after:
+                if layout is None:
+                    self._dnnl("post_ops_append_prelu", chain, 0)
+                else:
+                    self._dnnl("post_ops_append_binary", chain, kind, layout)
+            self._dnnl("primitive_attr_set_post_ops", attr, chain)
         return attr
 
     def description(self, of: str, *args: Any) -> c_void_p:

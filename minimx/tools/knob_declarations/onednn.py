@@ -64,12 +64,17 @@ KNOBS = (
         sources=("env-vars-2.0.md:398",),
         type="bool",
         default=False,
+        planned_in="",
+        status="live",
         meaning=(
-            "Keep the weights of fully connected layers in plain row order. Saves a "
-            "second, packed copy, and gives up the fastest product on processors with "
-            "AVX512-VNNI."
+            "Let oneDNN read the weights of fully connected layers in plain row order "
+            '("AB"). Off, graphs for prediction keep a second copy of each, packed as '
+            "the fastest product of the processor wants it. On, there is no copy, and "
+            "most products take longer. It acts where oneDNN is installed, on layers "
+            "of 2**18 multiplications and more. In MXNet the packed copy takes the "
+            "place of the weights, and only on processors with AVX512-VNNI."
         ),
-        observable="Memory of the weights, and time of the layer.",
+        observable="Memory of the packed copies, and time of the layer.",
     ),
     declare(
         name="MXNET_USE_ONEDNN_RNN",

@@ -200,6 +200,8 @@ class Segment:
                         state = generator.bit_generator.state
                         arena.draws[self.number, drawn] = state
                     args.append(generator)
+            if hasattr(kernel, "for_arrays"):  # which keeps what it makes of a weight
+                kernel = kernel.for_arrays({k: env[index] for k, index in outside})
             kernel(*args)
         except Exception as reason:
             if len(self.steps) > 1:
@@ -242,10 +244,9 @@ def launcher_for(device: Device, prepared: Prepared, fixed: bool) -> Launcher:
     if device.device_type != "gpu":
         return Launcher()
     records = fixed and prepared.settings.enable_cuda_graphs
-    made: Launcher = provided("GPU launcher").GpuLauncher(
+    return provided("GPU launcher").GpuLauncher(  # type: ignore[no-any-return]
         device, records, bool(prepared.wanted)
     )
-    return made
 
 
 def parts_of(steps: Sequence[Step]) -> tuple[Part, ...]:
