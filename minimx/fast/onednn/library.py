@@ -70,7 +70,13 @@ class _Version(ctypes.Structure):
 
 
 #: Knobs that act through the library alone, and what is known to be wrong with it.
-KNOBS: Final = ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM")
+KNOBS: Final = (
+    "MXNET_ONEDNN_ENABLED",
+    "MXNET_ONEDNN_CACHE_NUM",
+    "MXNET_ONEDNN_FORCE_FC_AB_FORMAT",
+    "MXNET_USE_ONEDNN_RNN",
+    "MXNET_RNN_USE_WEIGHT_CACHE",
+)
 _damaged: list[str] = []
 
 
@@ -102,7 +108,7 @@ def listed() -> bool:
 def why_not(name: str, value: Any) -> str:
     """Why a knob of `KNOBS` cannot act with this value, or "".
 
-    Off, MXNET_ONEDNN_ENABLED is obeyed without the library. That a file is there but
+    Off, each that can be off is obeyed without the library. That a file is there but
     does not load is known when the first computation has tried.
     """
     if value is False or (listed() and not _damaged):
@@ -198,11 +204,11 @@ class Library:
             self("stream_create", byref(found), self.engine, _IN_ORDER)
         return found
 
-    def layout(self, pd: Any, what: int) -> c_void_p:
+    def layout(self, pd: Any, what: int, index: int = 0) -> c_void_p:
         """The layout of an argument, as a description tells it."""
         query = self._functions.dnnl_primitive_desc_query_md
         query.restype, query.argtypes = c_void_p, (c_void_p, c_int, c_int)
-        return c_void_p(query(pd, what, 0))
+        return c_void_p(query(pd, what, index))
 
     def size(self, layout: c_void_p) -> int:
         """The bytes that an array of a layout takes."""

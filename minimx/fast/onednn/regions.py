@@ -121,7 +121,7 @@ class Region(FusedOp):
                 workspace = aligned(made.nbytes)
             made.run(arrays, workspace, weights or {})
 
-        def for_arrays(arrays: Mapping[int, Any]) -> Kernel:
+        def for_arrays(arrays: Mapping[int, Any], step: Any) -> Kernel:
             return partial(run, weights={k: x.chunk for k, x in arrays.items()})
 
         run.for_arrays = for_arrays  # type: ignore[attr-defined]

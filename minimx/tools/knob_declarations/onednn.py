@@ -85,9 +85,15 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        planned_in="",
+        status="live",
         meaning=(
-            "Let oneDNN compute recurrent layers as a whole. Off, they run step by "
-            "step, which is slower and was more stable in the backward pass. Called "
+            "Let oneDNN compute LSTM layers as a whole, where it is installed. Off, "
+            "they run step by step, by the readable kernels. It acts on predictions in "
+            "float32 of 4 samples and more, without projection, bounds of the cell or "
+            "lengths of their own; all else, training too, runs step by step anyway. "
+            "In MXNet it acts on training and on all kinds of cells as well, and its "
+            "page calls the other way more stable in the backward pass. Called "
             "MXNET_USE_MKLDNN_RNN in 1.x."
         ),
         observable="Time per sequence.",

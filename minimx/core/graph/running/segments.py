@@ -55,8 +55,8 @@ class Step:
     """One node, with its kernel and where its arguments are."""
 
     __slots__ = (
-        "args", "cost", "draws", "kernel", "name", "native", "node", "scratch",
-        "scratch_part", "workspace", "writes",
+        "__weakref__", "args", "cost", "draws", "kernel", "name", "native", "node",
+        "scratch", "scratch_part", "workspace", "writes",
     )  # fmt: skip
 
     scratch_part: slice  # of the workspace; `Launcher.lay_out` fills it in
@@ -201,7 +201,7 @@ class Segment:
                         arena.draws[self.number, drawn] = state
                     args.append(generator)
             if hasattr(kernel, "for_arrays"):  # which keeps what it makes of a weight
-                kernel = kernel.for_arrays({k: env[index] for k, index in outside})
+                kernel = kernel.for_arrays({k: env[i] for k, i in outside}, step)
             kernel(*args)
         except Exception as reason:
             if len(self.steps) > 1:
