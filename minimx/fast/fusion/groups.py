@@ -362,6 +362,8 @@ class Contraction:
     def _named(self, nodes: Sequence[Node]) -> str:
         """The names of the operators, as in MXNet; with a number from the second on."""
         word = "_".join(node.op.name for node in nodes if node.op is not None)
+        if self.kind is not FusedOp:
+            word = self.kind.name.strip("_")
         count = self.names[word] = self.names.get(word, -1) + 1
         return f"{word}_{count}" if count else word
 

@@ -2,10 +2,13 @@
 
     Convolution, then BatchNorm, an addition and relu, each only if it is there
     FullyConnected, then relu
-    max Pooling, alone
+    Pooling, Concat: alone
 
 What follows the first node is done to each of its results before that is stored. A
-chain goes on only where nothing else reads what lies inside it.
+chain goes on only where nothing else reads what lies inside it. Pooling and Concat are
+left to other kernels unless they read what oneDNN has computed; so is a BatchNorm that
+follows something else, which the library took 13 times as long for (with a relu that
+keeps a NaN).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.kernels.convolution import FORWARD
 from minimx.core.operators.conv import Convolution
+from minimx.core.operators.join import Concat
 from minimx.core.operators.matmul import FullyConnected
 from minimx.core.operators.norm import BatchNorm
 from minimx.core.operators.pooling import Pooling
@@ -44,15 +48,20 @@ def step(node: Node, specs: Specs) -> str | None:
         large = rows * features * op.num_hidden >= WORTH
         return "product" if large and specs[node.inputs[1]].ndim == 2 else None
     if type(op) is Pooling:
-        windows = data.ndim == 4 and not op.is_last and op.pool_type == "max"
-        return "pooling" if windows else None
+        known = op.pool_type == "max" or (
+            op.pool_type == "avg" and op.pooling_convention == "valid"
+        )
+        return "pooling" if known and data.ndim == 4 and not op.is_last else None
+    if type(op) is Concat:
+        return "concat" if data.ndim == 4 and op.dim == 1 else None
     if type(op) is BatchNorm:
         plain = op.axis == 1 and not (op.batch or op.fix_gamma or op.output_mean_var)
         return "norm" if plain and data.ndim == 4 else None
     if op.name == "elemwise_add":
         return "add" if data.ndim == 4 else None
-    bends = op.name == "relu" or getattr(op, "act_type", None) == "relu"
-    return "relu" if bends and op.name in ("relu", "Activation") else None
+    bends = op.name == "Activation" and op.settings["act_type"] == "relu"
+    bends = bends or op.name == "relu"
+    return "relu" if bends and data.ndim in (2, 4) else None
 
 
 def _by_onednn(op: Convolution, data: Any) -> bool:
@@ -99,7 +108,7 @@ def chains(
 def _goes_on(chain: Sequence[Node], steps: dict[Node, str], word: str) -> bool:
     """Whether a step may be the next of a chain."""
     first, last = steps[chain[0]], steps[chain[-1]]
-    if first == "pooling" or (first == "product" and word != "relu"):
+    if first in ("pooling", "concat") or (first == "product" and word != "relu"):
         return False
     return _AFTER.get(last, 0) < _AFTER[word]
 
@@ -141,11 +150,17 @@ def _alone(
     nodes: Sequence[Node],
     outputs: Collection[Entry],
 ) -> list[Node]:
-    """The nodes of a region that are in no chain, and pooling of what is outside."""
+    """The nodes of a region that shall not be in it."""
     inside = set(region)
     wanted = [e for n in nodes if n not in inside for e in n.inputs] + [*outputs]
     found = chains(region, steps, [e for e in wanted if e.node in inside])
-    chained = {node for chain in found for node in chain}
-    pooled = {n for n in region if steps[n] == "pooling" and n.inputs[0].node in inside}
-    others = {n for n in region if steps[n] == "pooling"} - pooled
-    return [node for node in region if node not in chained or node in others]
+    kept = {n for one in found if not _stays_out(one, steps, inside) for n in one}
+    return [node for node in region if node not in kept]
+
+
+def _stays_out(chain: Chain, steps: dict[Node, str], inside: Collection[Node]) -> bool:
+    """Whether a chain reads parameters from inside, or only what others computed."""
+    if steps[chain[0]] in ("pooling", "concat"):
+        return not any(e.node in inside for e in chain[0].inputs)
+    with_parameters = [n for n in chain if steps[n] not in ("add", "relu")]
+    return any(e.node in inside for n in with_parameters for e in n.inputs[1:])

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minimx.core.errors import MXNetError
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.knobs import knobs
@@ -41,12 +42,16 @@ from minimx.fast.onednn.library import (
 from minimx.fast.onednn.packed import packed
 
 FORCE_FC_AB_FORMAT = "MXNET_ONEDNN_FORCE_FC_AB_FORMAT"
-_INFERENCE, _TRAINING, _DIRECT, _MAX = 96, 64, 1, 0x1FF
+_INFERENCE, _TRAINING, _DIRECT = 96, 64, 1
+# Pooling: the average with what lies in the padding, or of the image alone.
+_MAX, _AVERAGE, _AVERAGE_INSIDE = 0x1FF, 0x2FF, 0x3FF
 _LAYOUT = {SRC: 129, WEIGHTS: 131, DST: 133}
 _FROM, _TO = 1, 17
 _ZERO = np.zeros(1, np.float32)
 #: The operand of the n-th thing that follows is the first times n + 1, and the second.
 _AFTER, _SECOND = 32768, 2
+#: The first of several sources.
+_SOURCES = 1024
 
 
 class Buffer:
@@ -258,13 +263,33 @@ class Network(Owner):
         behind = [(out - 1) * s + k - size - p for out, s, k, size, p in lengths]
         steps = stride, kernel, (0, 0), pad, behind
         free = self._any((*spec.shape[:2], *stops))
-        settings = self._dnnl.engine, _INFERENCE, _MAX, data.layout, free
+        kind = _MAX
+        if op.pool_type == "avg":
+            kind = _AVERAGE if op.count_include_pad is not False else _AVERAGE_INSIDE
+        settings = self._dnnl.engine, _INFERENCE, kind, data.layout, free
         pd = self.description(
             "pooling_forward", *settings, *map(numbers, steps), self.attributes()
         )
         return self._ended(
             pd, {SRC: data}, None, (), self._dnnl.layout(pd, _LAYOUT[DST])
         )
+
+    def _concat(self, chain: Chain, words: list[str]) -> Value:
+        values = [self._value(entry) for entry in chain[0].inputs]
+        shapes = [self._specs[entry].shape for entry in chain[0].inputs]
+        try:
+            pd = self._joined(values)
+        except MXNetError:  # of layouts that do not fit each other
+            plain = [self._plain(shape) for shape in shapes]
+            values = [self._in(v, p) for v, p in zip(values, plain, strict=True)]
+            pd = self._joined(values)
+        args = {_SOURCES + number: value for number, value in enumerate(values)}
+        return self._ended(pd, args, None, (), self._dnnl.layout(pd, _LAYOUT[DST]))
+
+    def _joined(self, values: Sequence[Value]) -> c_void_p:
+        layouts = (c_void_p * len(values))(*[value.layout.value for value in values])
+        ends = self._dnnl.engine, None, len(values), 1, layouts
+        return self.description("concat", *ends, self.attributes())
 
     def _following(
         self, chain: Chain, words: list[str], dst: c_void_p
@@ -273,7 +298,7 @@ class Network(Owner):
         found: list[tuple[int, Value | None]] = []
         for before, node, word in zip(chain, chain[1:], words[1:], strict=False):
             if word == "norm":
-                found += zip((MULTIPLY, ADD), self._norm(node), strict=True)
+                found += self._scaling(node)
             elif word == "add":
                 one, two = node.inputs
                 other = two if one.node is before else one
@@ -282,14 +307,15 @@ class Network(Owner):
                 found.append((RELU, None))
         return found
 
-    def _norm(self, node: Node) -> tuple[Value, Value]:
-        """The scale and the shift of a batch normalization, for each channel."""
+    def _scaling(self, node: Node) -> list[tuple[int, Value]]:
+        """A batch normalization: a scale, then a shift, for each channel."""
         op: Any = node.op
         places = [self._position[e.node] for e in node.inputs[1:]]
         layout = self._plain((1, self._specs[node.inputs[1]].shape[0], 1, 1))
         first = len(self._vectors)
         self._vectors += [partial(half, op.eps, places) for half in (_scale, _shift)]
-        return Value(layout, Made(first)), Value(layout, Made(first + 1))
+        pair = Value(layout, Made(first)), Value(layout, Made(first + 1))
+        return list(zip((MULTIPLY, ADD), pair, strict=True))
 
     def _ended(
         self, pd: c_void_p, args: dict[int, Value], bias: Value | None,

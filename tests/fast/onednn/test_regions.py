@@ -70,6 +70,20 @@ class Unit(gluon.HybridBlock):
         return y
 
 
+class Joined(gluon.HybridBlock):
+    """A convolution beside averages of the image, joined along the channels."""
+
+    def __init__(self, channels: int, counts: bool, filters: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2D(filters, 1, in_channels=channels, activation="relu")
+        self.first = nn.Conv2D(channels, 1, in_channels=channels)
+        self.pool = nn.AvgPool2D(3, 1, 1, count_include_pad=counts)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        y = self.first(x)
+        return F.concat(self.conv(y), self.pool(y), y, dim=1)
+
+
 @st.composite
 def networks(draw: Any) -> tuple[Callable[[], Any], tuple[int, ...]]:
     """A maker of a network, and the shape of its data."""
@@ -90,12 +104,16 @@ def networks(draw: Any) -> tuple[Callable[[], Any], tuple[int, ...]]:
             )
         )  # fmt: skip
         channels = after
+    joins = draw(st.sampled_from([0, 7, 16]))
+    counts = draw(st.booleans())
     pooled, hidden = draw(st.booleans()), draw(st.sampled_from([0, 10, 300]))
 
     def make() -> Any:
         net = nn.HybridSequential()
         for arguments in made:
             net.add(Unit(*arguments))
+        if joins:
+            net.add(Joined(channels, counts, joins))
         if pooled:
             net.add(nn.MaxPool2D(3, 2, 1, ceil_mode=hidden == 10))
         if hidden:
@@ -258,6 +276,18 @@ def test_what_lies_inside_and_is_needed_outside_comes_out() -> None:
         wanted = [out.asnumpy() for out in other.forward()]
     for one, two in zip(got, wanted, strict=True):
         np.testing.assert_allclose(one, two, 1e-3, 1e-3)
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_averages_and_joins_of_images_are_inside(counts: bool) -> None:
+    net = nn.HybridSequential()
+    net.add(Joined(16, counts, 7), nn.Conv2D(8, 3, in_channels=39))
+    net.initialize()
+    x = nd.random.normal(shape=(2, 16, 9, 9))
+    wanted = alone(net, x)
+    net.hybridize()
+    assert graphs_of(lambda: net(x).wait_to_read()) == [["_onednn_region"]]
+    np.testing.assert_allclose(net(x).asnumpy(), wanted, 0, 1e-5)
 
 
 def test_a_simulated_gpu_has_none() -> None:

@@ -320,8 +320,9 @@ KNOBS = (
             "by hand goes unnoticed. It acts on LSTMs that oneDNN computes "
             "(MXNET_USE_ONEDNN_RNN) in hybridized blocks and executors, for as long as "
             "their graph lives; turning it drops the copies. A gluon layer joins its "
-            "parameters again for each call, so versions tell nothing: without the knob "
-            "the weights are packed each time. An operator called alone keeps nothing."
+            "parameters again for each call, so versions tell nothing: without the "
+            "knob the weights are packed each time. An operator called alone keeps "
+            "nothing."
         ),
         observable="Time per prediction, and a stale result after an edit.",
     ),
