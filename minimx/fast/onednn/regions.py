@@ -5,8 +5,10 @@
 
 Inside of a region values stay in the layouts that oneDNN chose, and what follows a
 convolution is computed before its results are stored. A convolution is in a region
-where the choice of algorithms falls on oneDNN anyway. Graphs with a backward half are
-left alone, as are graphs on GPUs.
+where the choice of algorithms falls on oneDNN anyway. How the library shares the sums
+of a dense layer among threads is its own affair, so MXNET_ENFORCE_DETERMINISM=1 leaves
+dense layers out; all else has the same bits with any number of threads. Graphs with a
+backward half are left alone, as are graphs on GPUs.
 """
 
 from __future__ import annotations

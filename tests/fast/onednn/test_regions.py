@@ -318,6 +318,20 @@ def test_shapes_that_onednn_does_not_know_are_left_alone(
     dnnl.primitives.forget()
 
 
+def test_bits_do_not_depend_on_the_number_of_threads_where_that_is_enforced() -> None:
+    net, x = small()
+    net.add(nn.Dense(64, in_units=256))
+    net[2].initialize(mx.init.Xavier())
+    found = []
+    for threads in (1, 2, 1):
+        with knobs(MXNET_ENFORCE_DETERMINISM=1, OMP_NUM_THREADS=threads):
+            names = graphs_of(lambda: found.append(net(x).asnumpy()))
+            assert "FullyConnected" in names[0]
+            assert "_onednn_region" in names[0]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
 def test_without_the_library_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "loaded", lambda: None)
     net, x = small()
