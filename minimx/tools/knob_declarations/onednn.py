@@ -25,9 +25,13 @@ KNOBS = (
         meaning=(
             "Let oneDNN compute convolutions where it is installed (`pip install "
             "'minimx[onednn]'`). Off, the readable kernels do all the work. It is one "
-            "of the algorithms that are chosen among. Where the processor has an "
-            "instruction for bfloat16 (AVX512-BF16, AMX; `minimx doctor` "
-            "tells), convolutions and matrix products of that type go to it as they "
+            "of the algorithms that are chosen among. Graphs for prediction on the CPU "
+            "give it more: what follows a convolution, dense layers, pooling and joins "
+            "between them, so that images stay in its own layouts, as do copies of the "
+            "weights, which take their bytes once more; and LSTMs, see "
+            "MXNET_USE_ONEDNN_RNN. Where the processor has an instruction for bfloat16 "
+            "(AVX512-BF16, AMX; `minimx doctor` tells), convolutions and matrix "
+            "products of that type go to it as they "
             "are; elsewhere they are widened to float32. MXNet decides once per "
             "process. Called MXNET_MKLDNN_ENABLED in 1.x."
         ),
@@ -48,7 +52,8 @@ KNOBS = (
         status="live",
         meaning=(
             "How many prepared oneDNN primitives are kept; -1 keeps all, 0 none. There "
-            "is one for each direction of a layer and each input shape, so set it when "
+            "is one for each direction of a layer and each input shape; what a graph "
+            "for prediction leaves to oneDNN as a whole counts as one. So set it when "
             "shapes keep changing: what is kept takes memory, what is not is prepared "
             "again, which takes about a millisecond. A smaller number drops at once "
             "what is too many, the longest unused first; so with fewer places than a "
