@@ -2,13 +2,12 @@
 
     Convolution, then BatchNorm, an addition and relu, each only if it is there
     FullyConnected, then relu
+    BatchNorm, then relu
     Pooling, Concat: alone
 
 What follows the first node is done to each of its results before that is stored. A
-chain goes on only where nothing else reads what lies inside it. Pooling and Concat are
-left to other kernels unless they read what oneDNN has computed; so is a BatchNorm that
-follows something else, which the library took 13 times as long for (with a relu that
-keeps a NaN).
+chain goes on only where nothing else reads what lies inside it. Those of the last two
+lines are left to other kernels unless they read what oneDNN has computed.
 """
 
 from __future__ import annotations
@@ -105,13 +104,17 @@ def chains(
             del ends[chain[-1]]
             chain.append(node)
             ends[node] = chain
+        elif word == "norm":
+            ends[node] = [node]
     return sorted(ends.values(), key=lambda one: order[one[-1]])
 
 
 def _goes_on(chain: Sequence[Node], steps: dict[Node, str], word: str) -> bool:
     """Whether a step may be the next of a chain."""
     first, last = steps[chain[0]], steps[chain[-1]]
-    if first in ("pooling", "concat") or (first == "product" and word != "relu"):
+    if first in ("pooling", "concat") or (
+        first in ("product", "norm") and word != "relu"
+    ):
         return False
     return _AFTER.get(last, 0) < _AFTER[word]
 
@@ -163,7 +166,10 @@ def _alone(
 
 def _stays_out(chain: Chain, steps: dict[Node, str], inside: Collection[Node]) -> bool:
     """Whether a chain reads parameters from inside, or only what others computed."""
-    if steps[chain[0]] in ("pooling", "concat"):
-        return not any(e.node in inside for e in chain[0].inputs)
-    with_parameters = [n for n in chain if steps[n] not in ("add", "relu")]
+    first = steps[chain[0]]
+    data = chain[0].inputs if first == "concat" else chain[0].inputs[:1]
+    reads_it = any(e.node in inside for e in data)
+    if first not in ("convolution", "product") and not reads_it:
+        return True
+    with_parameters = [n for n in chain if steps[n] not in ("add", "relu", "concat")]
     return any(e.node in inside for n in with_parameters for e in n.inputs[1:])

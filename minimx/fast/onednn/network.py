@@ -12,16 +12,19 @@ copied to the layout that a chain wants at each run, or once if the copies are k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from ctypes import c_void_p
+from ctypes import c_float, c_void_p
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from minimx.core.dtypes import FLOAT32
 from minimx.core.errors import MXNetError
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs
 from minimx.core.knobs import knobs
+from minimx.core.ops.registry import lookup
+from minimx.core.ops.spec import Spec
 from minimx.fast.onednn.chains import Chain, chains, step
 from minimx.fast.onednn.convolution import shapes_of, steps_of
 from minimx.fast.onednn.library import (
@@ -50,6 +53,8 @@ _FROM, _TO = 1, 17
 _ZERO = np.zeros(1, np.float32)
 #: The operand of the n-th thing that follows is the first times n + 1, and the second.
 _AFTER, _SECOND = 32768, 2
+# Batch normalization: mean and variance, scale and shift are given; their arguments.
+_GIVEN, _STATISTICS = 1 | 2 | 4, (51, 52, 49, 50)
 #: The first of several sources.
 _SOURCES = 1024
 
@@ -86,9 +91,13 @@ class Value(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A primitive and its arguments; packs: the weight that it copies, or -1."""
+    """A primitive and its arguments; packs: the weight that it copies, or -1.
 
-    primitive: c_void_p
+    Instead of a primitive, a kernel of ours, which changes an array where it lies. (The
+    library's relu makes 0 of a NaN.)
+    """
+
+    primitive: c_void_p | Callable[..., None]
     args: dict[int, Value]
     packs: int = -1
 
@@ -198,6 +207,7 @@ class Network(Owner):
         self._call(pd, {_FROM: Value(plain, Outside(position)), _TO: value}, number)
         code = self._calls[-1].primitive
         assert isinstance(value.place, Buffer)
+        assert isinstance(code, c_void_p)
         self._weights.append(Weight(position, code, plain, wanted, value.place))
         return value
 
@@ -291,6 +301,23 @@ class Network(Owner):
         ends = self._dnnl.engine, None, len(values), 1, layouts
         return self.description("concat", *ends, self.attributes())
 
+    def _norm(self, chain: Chain, words: list[str]) -> Value:
+        node = chain[0]
+        op: Any = node.op
+        data, engine = self._value(node.inputs[0]), self._dnnl.engine
+        ends = data.layout, data.layout, c_float(op.eps), _GIVEN, self.attributes()
+        pd = self.description("batch_normalization_forward", engine, _INFERENCE, *ends)
+        named = zip(_STATISTICS, node.inputs[1:], strict=True)
+        args = {SRC: data, **{arg: self._value(entry) for arg, entry in named}}
+        made = self._ended(pd, args, None, (), data.layout)
+        if len(chain) > 1:
+            size = self._dnnl.size(made.layout) // FLOAT32.itemsize
+            bend = lookup("relu").of().compute(Spec.of((size,), FLOAT32))
+            assert isinstance(made.place, Buffer)
+            made.place.last = len(self._calls)
+            self._calls.append(Call(bend, {DST: made}))
+        return made
+
     def _following(
         self, chain: Chain, words: list[str], dst: c_void_p
     ) -> list[tuple[int, Value | None]]:
@@ -363,6 +390,15 @@ class Network(Owner):
 
         for number, call in enumerate(self._calls):
             if call.packs >= 0 and kept[call.packs] is not None:
+                continue
+            if not isinstance(call.primitive, c_void_p):
+                place = call.args[DST].place
+                assert isinstance(place, Buffer)
+                numbers_of = workspace[place.offset : place.offset + place.nbytes]
+                if place.output >= 0:
+                    numbers_of = arrays[place.output].reshape(-1)
+                flat = numbers_of.view(FLOAT32)
+                call.primitive(flat, flat)
                 continue
             memories = {
                 arg: self.memory(

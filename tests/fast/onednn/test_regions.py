@@ -84,6 +84,24 @@ class Joined(gluon.HybridBlock):
         return F.concat(self.conv(y), self.pool(y), y, dim=1)
 
 
+class Normed(gluon.HybridBlock):
+    """A sum that is used twice, normalized before the next convolution."""
+
+    def __init__(self, channels: int, bends: bool) -> None:
+        super().__init__()
+        self.first = nn.Conv2D(channels, 1, in_channels=channels)
+        self.norm = nn.BatchNorm(in_channels=channels)
+        self.conv = nn.Conv2D(channels, 3, 1, 1, in_channels=channels)
+        self.last = nn.BatchNorm(in_channels=channels)
+        self.bends = bends
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        total = F.elemwise_add(self.first(x), x)
+        y = self.norm(total)
+        y = self.conv(F.relu(y) if self.bends else y)
+        return F.relu(self.last(F.elemwise_add(y, total)))
+
+
 @st.composite
 def networks(draw: Any) -> tuple[Callable[[], Any], tuple[int, ...]]:
     """A maker of a network, and the shape of its data."""
@@ -104,6 +122,7 @@ def networks(draw: Any) -> tuple[Callable[[], Any], tuple[int, ...]]:
             )
         )  # fmt: skip
         channels = after
+    normed = draw(st.sampled_from(["", "bent", "straight"]))
     joins = draw(st.sampled_from([0, 7, 16]))
     counts = draw(st.booleans())
     pooled, hidden = draw(st.booleans()), draw(st.sampled_from([0, 10, 300]))
@@ -112,6 +131,8 @@ def networks(draw: Any) -> tuple[Callable[[], Any], tuple[int, ...]]:
         net = nn.HybridSequential()
         for arguments in made:
             net.add(Unit(*arguments))
+        if normed:
+            net.add(Normed(channels, normed == "bent"))
         if joins:
             net.add(Joined(channels, counts, joins))
         if pooled:
@@ -288,6 +309,18 @@ def test_averages_and_joins_of_images_are_inside(counts: bool) -> None:
     net.hybridize()
     assert graphs_of(lambda: net(x).wait_to_read()) == [["_onednn_region"]]
     np.testing.assert_allclose(net(x).asnumpy(), wanted, 0, 1e-5)
+
+
+def test_a_normalization_of_a_sum_is_inside_and_keeps_a_nan() -> None:
+    net = Normed(16, bends=True)
+    net.initialize()
+    scatter(net)
+    x = nd.random.normal(shape=(2, 16, 9, 9))
+    x[0, 3, 4, 4] = np.nan
+    wanted = alone(net, x)
+    net.hybridize()
+    assert graphs_of(lambda: net(x).wait_to_read()) == [["_onednn_region"]]
+    np.testing.assert_allclose(net(x).asnumpy(), wanted, 0, 1e-4)
 
 
 def test_a_simulated_gpu_has_none() -> None:
