@@ -99,7 +99,8 @@ cuda: $(STAMPS)/test
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
 	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/onednn/test_convolution.py \
-	  tests/fast/onednn/test_bfloat16.py tests/core/knobs/test_onednn_liveness.py \
+	  tests/fast/onednn/test_bfloat16.py tests/fast/onednn/test_regions.py tests/fast/onednn/test_recurrent.py \
+	  tests/core/knobs/test_onednn_liveness.py tests/core/knobs/test_onednn_layers_liveness.py \
 	  tests/benchmarks/test_onednn_alone.py \
 	  tests/tools/test_knob_examples.py
 

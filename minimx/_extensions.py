@@ -23,6 +23,8 @@ EXTENSIONS = {
     "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
     "oneDNN products": "minimx.fast.onednn.products",
+    "oneDNN networks": "minimx.fast.onednn.recurrent",
+    "oneDNN regions": "minimx.fast.onednn.regions",
     "operator tuning": "minimx.fast.tuning",
     "policies": "minimx.policies",
     "record curves": "minimx.tools.record_curves",
@@ -54,7 +56,11 @@ def _connect() -> None:
 
     # These need a library: to set one without it gives a warning at once.
     knobs.needs(
-        ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
+        (
+            *("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM"),
+            *("MXNET_ONEDNN_FORCE_FC_AB_FORMAT", "MXNET_USE_ONEDNN_RNN"),
+            "MXNET_RNN_USE_WEIGHT_CACHE",
+        ),
         _asked_of("minimx.fast.onednn.library", "why_not"),
     )
     knobs.needs(

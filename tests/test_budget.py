@@ -36,7 +36,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 12_300),
     "graphs of symbols": ("graphs", 1_550),
-    "fast kernels": ("fast", 3_540),
+    "fast kernels": ("fast", 4_345),
     "CUDA": ("cuda", 9_205),
     "operators under public names": ("nd np npx symbol executor", 8_725),
     "the training kit": (

@@ -20,6 +20,7 @@ from minimx.core.device import Device, cpu
 from minimx.core.drivers import copies, working
 from minimx.core.drivers.cuda import cuda
 from minimx.core.dtypes import resolve
+from minimx.core.engine.var import UNCOUNTED
 from minimx.core.errors import DeviceError, ShapeError
 from minimx.core.events import owner
 from minimx.core.ops.registry import GradContext, Op, Value
@@ -235,6 +236,7 @@ def shared_view(array: NDArray) -> Any:
             "host. Copy it first with as_in_context(mx.cpu())."
         )
     engine.wait_to_read(array.chunk)
+    array.chunk.version = UNCOUNTED
     return np.asarray(_Exporter(array))
 
 
@@ -281,5 +283,5 @@ def wrap_numpy(source: Any, device: Device, array_class: type[NDArray]) -> NDArr
     if memory.flags["WRITEABLE"]:
         # Through a memoryview it stays writable for us, whatever becomes of the source.
         memory = np.frombuffer(memoryview(memory), np.uint8)
-    chunk.block = _Foreign(memory)  # type: ignore[assignment]
+    chunk.block, chunk.version = _Foreign(memory), UNCOUNTED  # type: ignore[assignment]
     return array_class(chunk, spec)

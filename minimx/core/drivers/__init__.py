@@ -62,12 +62,12 @@ def driver_for(device: Device) -> Driver:
 
 
 def kernels_as_on(device: Device) -> str:
-    """Which of the CPU's kernels a device has: those a "gpu" would choose, or "cpu".
+    """Whose kernels a device has: "cpu", "cuda", or "gpu".
 
-    A simulated GPU chooses by the knobs of GPUs.
+    A simulated GPU has the CPU's, and chooses among them by the knobs of GPUs.
     """
-    simulated = device.device_type == "gpu" and backend_of(device) == "cpu"
-    return "gpu" if simulated else "cpu"
+    backend = backend_of(device)
+    return "gpu" if device.device_type == "gpu" and backend == "cpu" else backend
 
 
 def backend_of(device: Device) -> str:

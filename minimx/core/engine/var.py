@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from minimx.core.engine.trace import History, Trace
 
 WRITING: Final = -1  # stands in `Var.readers` while a write is granted
+UNCOUNTED: Final = -(1 << 62)  # `Var.version` is below 0 once others can write as well
 
 # Guards the queues of all vars, whichever engine is the current one. A destructor that
 # pushes an operation may find it held by its own thread, hence an RLock.
@@ -53,8 +54,9 @@ var_lock = threading.RLock()
 class Var:
     """One piece of state that operations read and write.
 
-    `version` counts the completed writes. `exception` is the failure that poisoned the
-    state, if any. The rest is the queue:
+    `version` counts the completed writes; it is negative where another library shares
+    the memory, whose writes are not counted. `exception` is the failure that poisoned
+    the state, if any. The rest is the queue:
 
     writer    the oldest write that has not completed, granted or not
     readers   how many reads are granted and not yet released, or `WRITING`

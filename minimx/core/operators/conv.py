@@ -242,9 +242,8 @@ class Convolution(Multiplies, Op):
         data: the spec of the data. A choice holds until a knob that it depends on is
         turned (`ops.forget_plans`).
         """
-        decided = provided("convolution tuner").decided
-        algorithm: Algorithm = decided(self.choice(direction, data)).algorithm
-        return algorithm
+        tuner = provided("convolution tuner")
+        return tuner.decided(self.choice(direction, data)).algorithm  # type: ignore[no-any-return]
 
     def _slices(self, direction: str, data: Spec) -> int:
         """The bytes in which a volume is cut to slices."""
@@ -387,8 +386,7 @@ class ConvolutionData(Multiplies, Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        found: Cost = self.conv.work(self._data(specs[0]))
-        return found
+        return self.conv.work(self._data(specs[0]))  # type: ignore[no-any-return]
 
 
 @register("_backward_Convolution_weight")
@@ -456,8 +454,7 @@ class ConvolutionWeight(Multiplies, Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        found: Cost = self.conv.work(specs[1])
-        return found
+        return self.conv.work(specs[1])  # type: ignore[no-any-return]
 
 
 def _without_bias(conv: Convolution) -> Convolution:

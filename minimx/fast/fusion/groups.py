@@ -61,7 +61,7 @@ def fuse(
             changes.append(Change("dissolved", names, reason))
     if not groups:
         return Passed("fuse", graph, graph, (*grouping.changes, *changes))
-    contracted = _Contraction(graph, specs, groups)
+    contracted = Contraction(graph, specs, groups)
     after = contracted.graph()
     fused = [contracted.change(nodes) for nodes in groups]
     return Passed(
@@ -241,13 +241,18 @@ def _trimmed(
 # -- the new graph ---------------------------------------------------------------------
 
 
-class _Contraction:
+class Contraction:
     """A graph whose groups are one node each."""
 
     def __init__(
-        self, graph: Graph, specs: Specs, groups: Sequence[Sequence[Node]]
+        self,
+        graph: Graph,
+        specs: Specs,
+        groups: Sequence[Sequence[Node]],
+        kind: type[FusedOp] = FusedOp,
     ) -> None:
         self.before = graph
+        self.kind = kind
         self.specs = specs
         self.group = {node: nodes for nodes in groups for node in nodes}
         #: Where each node's outputs are found in the new graph.
@@ -292,7 +297,7 @@ class _Contraction:
 
     def change(self, nodes: Sequence[Node]) -> Change:
         """What is reported of a group."""
-        fused = next(self.made[n][0].node for n in nodes if n in self.made)
+        fused = self.node(nodes)
         assert isinstance(fused.op, FusedOp)
         before, after = fused.op.unfused, fused.op.cost(*fused.op.specs)
         reason = (
@@ -300,6 +305,10 @@ class _Contraction:
             f"moved {before.bytes_moved}"
         )
         return Change("fused", (fused.name, *(node.name for node in nodes)), reason)
+
+    def node(self, nodes: Sequence[Node]) -> Node:
+        """What a group became."""
+        return next(self.made[n][0].node for n in nodes if n in self.made)
 
     def _moved(self, entry: Entry) -> Entry:
         return self.made[entry.node][entry.slot]
@@ -333,7 +342,7 @@ class _Contraction:
         ]
         graph = Graph([made[entry] for entry in outputs])
         ins = [feeds[variable] for variable in graph.variables]
-        op = FusedOp(graph, tuple([self.specs[entry] for entry in ins]))
+        op = self.kind(graph, tuple([self.specs[entry] for entry in ins]))
         last = nodes[-1]
         places = {name: last.attrs[name] for name in _PLACES if name in last.attrs}
         fused = Node(
@@ -353,6 +362,8 @@ class _Contraction:
     def _named(self, nodes: Sequence[Node]) -> str:
         """The names of the operators, as in MXNet; with a number from the second on."""
         word = "_".join(node.op.name for node in nodes if node.op is not None)
+        if self.kind is not FusedOp:
+            word = self.kind.name.strip("_")
         count = self.names[word] = self.names.get(word, -1) + 1
         return f"{word}_{count}" if count else word
 

@@ -124,7 +124,9 @@ class Prepared(Owner):
         super().__init__(dnnl, threads)
         self.reads, self.writes = ARGUMENTS[direction]
         self._dtype = dtype
-        self._plain = {arg: self.ours(dims, dtype) for arg, dims in _shapes(at).items()}
+        self._plain = {
+            arg: self.ours(dims, dtype) for arg, dims in shapes_of(at).items()
+        }
         self._pd = self._described(direction, at)
         self._code: dict[int, c_void_p] = {}
         # By argument: the layout within, the description of the copy, where it lies.
@@ -180,7 +182,7 @@ class Prepared(Owner):
 
     def _described(self, direction: str, at: Geometry) -> c_void_p:
         """The description of a convolution; that of gradients needs the forward one."""
-        shapes, engine = _shapes(at), self._dnnl.engine
+        shapes, engine = shapes_of(at), self._dnnl.engine
         free = {
             arg: self.any_layout(dims, self._dtype)
             for arg, dims in shapes.items()
@@ -188,7 +190,7 @@ class Prepared(Owner):
         }
         bias, attr = self._plain[BIAS], self.attributes()
         ends: tuple[c_void_p, ...] = free[SRC], free[WEIGHTS], bias, free[DST]
-        name, steps = "convolution_forward", _steps(at)
+        name, steps = "convolution_forward", steps_of(at)
         settings = engine, _TRAINING, _DIRECT
         pd = self.description(name, *settings, *ends, *steps, attr)
         if direction == "forward":
@@ -202,7 +204,7 @@ class Prepared(Owner):
         return self.description(name, engine, _DIRECT, *ends, *steps, pd, attr)
 
 
-def _steps(at: Geometry) -> tuple[Any, ...]:
+def steps_of(at: Geometry) -> tuple[Any, ...]:
     """Strides, dilates, and the pads in front and behind."""
     below = [
         (out - 1) * stride + dilate * (kernel - 1) + 1 - size - pad
@@ -219,7 +221,7 @@ def _steps(at: Geometry) -> tuple[Any, ...]:
     )
 
 
-def _shapes(at: Geometry) -> dict[int, tuple[int, ...]]:
+def shapes_of(at: Geometry) -> dict[int, tuple[int, ...]]:
     """The shape of every argument; a weight of groups has an axis for them."""
     data = at.images, at.channels, at.height, at.width
     out = at.images, at.filters, at.out_h, at.out_w

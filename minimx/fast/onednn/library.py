@@ -55,6 +55,8 @@ _ISAS = {
 TYPES: Final = {"float32": 3, "bfloat16": 2}
 #: The arguments that every primitive may have.
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
+#: What may follow on a result before it is stored.
+ADD, MULTIPLY, RELU = 0x1FFF0, 0x1FFF1, 0
 #: Buffers begin at multiples of so many bytes.
 ALIGNMENT: Final = 64
 
@@ -68,7 +70,13 @@ class _Version(ctypes.Structure):
 
 
 #: Knobs that act through the library alone, and what is known to be wrong with it.
-KNOBS: Final = ("MXNET_ONEDNN_ENABLED", "MXNET_ONEDNN_CACHE_NUM")
+KNOBS: Final = (
+    "MXNET_ONEDNN_ENABLED",
+    "MXNET_ONEDNN_CACHE_NUM",
+    "MXNET_ONEDNN_FORCE_FC_AB_FORMAT",
+    "MXNET_USE_ONEDNN_RNN",
+    "MXNET_RNN_USE_WEIGHT_CACHE",
+)
 _damaged: list[str] = []
 
 
@@ -100,7 +108,7 @@ def listed() -> bool:
 def why_not(name: str, value: Any) -> str:
     """Why a knob of `KNOBS` cannot act with this value, or "".
 
-    Off, MXNET_ONEDNN_ENABLED is obeyed without the library. That a file is there but
+    Off, each that can be off is obeyed without the library. That a file is there but
     does not load is known when the first computation has tried.
     """
     if value is False or (listed() and not _damaged):
@@ -196,11 +204,11 @@ class Library:
             self("stream_create", byref(found), self.engine, _IN_ORDER)
         return found
 
-    def layout(self, pd: Any, what: int) -> c_void_p:
+    def layout(self, pd: Any, what: int, index: int = 0) -> c_void_p:
         """The layout of an argument, as a description tells it."""
         query = self._functions.dnnl_primitive_desc_query_md
         query.restype, query.argtypes = c_void_p, (c_void_p, c_int, c_int)
-        return c_void_p(query(pd, what, 0))
+        return c_void_p(query(pd, what, index))
 
     def size(self, layout: c_void_p) -> int:
         """The bytes that an array of a layout takes."""
@@ -277,10 +285,24 @@ class Owner:
         sizes = numbers(dims), TYPES[dtype], _ANY
         return self.create("memory_desc", function, len(dims), *sizes)
 
-    def attributes(self) -> c_void_p:
-        """Those of all our primitives: scratch memory comes from us."""
+    def attributes(self, after: Sequence[tuple[int, c_void_p | None]] = ()) -> c_void_p:
+        """Those of all our primitives: scratch memory comes from us.
+
+        after: what is done to each result before it is stored: (`ADD` or `MULTIPLY`,
+        the layout of the other operand) or (`RELU`, None). A relu multiplies what is
+        not above 0 by an argument, which is to be 0: so a NaN stays one. (oneDNN's own
+        relu makes 0 of it.) Minus infinity becomes NaN.
+        """
         attr = self.create("primitive_attr", "primitive_attr_create")
         self._dnnl("primitive_attr_set_scratchpad_mode", attr, _OURS)
+        if after:
+            chain = self.create("post_ops", "post_ops_create")
+            for kind, layout in after:
+                if layout is None:
+                    self._dnnl("post_ops_append_prelu", chain, 0)
+                else:
+                    self._dnnl("post_ops_append_binary", chain, kind, layout)
+            self._dnnl("primitive_attr_set_post_ops", attr, chain)
         return attr
 
     def description(self, of: str, *args: Any) -> c_void_p:

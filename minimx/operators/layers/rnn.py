@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minimx.core.errors import OperatorError, ShapeError, did_you_mean
+from minimx.core.extensions import provided
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing
 from minimx.core.operators.join import Concat
@@ -196,19 +197,24 @@ class RNN(Multiplies, Op):
     def kernel(self, *specs: Spec) -> Kernel:
         """See `minimx.operators.kernels.layers.rnn`."""
         net = self.net(specs[0].shape, keep=self.training)
-        forward, count = find("rnn.forward"), 1 + self.lstm
-        visible, lengthy = self.visible, self.use_sequence_length
+        count, visible, lengthy = 1 + self.lstm, self.visible, self.use_sequence_length
+        library = provided("oneDNN networks")
+        better = None
+        if self.kind == "cpu":
+            better = library.better(net, specs[0].dtype, lengthy)
+        forward = better or find("rnn.forward")
 
-        def run(x: Any, flat: Any, *rest: Any) -> None:
+        def run(x: Any, flat: Any, *rest: Any, **kept: Any) -> None:
             states, left = rest[:count], rest[count:]
             lengths = _lengths(net, left[0]) if lengthy else _all(net)
             out, *lasts = left[lengthy : lengthy + visible]
             notes, *rng = left[lengthy + visible :]
             if notes.dtype == np.uint8:
                 notes = notes.view(x.dtype)
-            forward(net, x, flat, states, lengths, out, tuple(lasts), notes, *rng)
+            lasting = tuple(lasts), notes, *rng
+            forward(net, x, flat, states, lengths, out, *lasting, **kept)
 
-        return with_half(run, specs)
+        return library.keeping(run) if better else with_half(run, specs)
 
     def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
         """One operator for all."""

@@ -25,9 +25,13 @@ KNOBS = (
         meaning=(
             "Let oneDNN compute convolutions where it is installed (`pip install "
             "'minimx[onednn]'`). Off, the readable kernels do all the work. It is one "
-            "of the algorithms that are chosen among. Where the processor has an "
-            "instruction for bfloat16 (AVX512-BF16, AMX; `minimx doctor` "
-            "tells), convolutions and matrix products of that type go to it as they "
+            "of the algorithms that are chosen among. Graphs for prediction on the CPU "
+            "give it more: what follows a convolution, dense layers, pooling and joins "
+            "between them, so that images stay in its own layouts, as do copies of the "
+            "weights, which take their bytes once more; and LSTMs, see "
+            "MXNET_USE_ONEDNN_RNN. Where the processor has an instruction for bfloat16 "
+            "(AVX512-BF16, AMX; `minimx doctor` tells), convolutions and matrix "
+            "products of that type go to it as they "
             "are; elsewhere they are widened to float32. MXNet decides once per "
             "process. Called MXNET_MKLDNN_ENABLED in 1.x."
         ),
@@ -48,7 +52,8 @@ KNOBS = (
         status="live",
         meaning=(
             "How many prepared oneDNN primitives are kept; -1 keeps all, 0 none. There "
-            "is one for each direction of a layer and each input shape, so set it when "
+            "is one for each direction of a layer and each input shape; what a graph "
+            "for prediction leaves to oneDNN as a whole counts as one. So set it when "
             "shapes keep changing: what is kept takes memory, what is not is prepared "
             "again, which takes about a millisecond. A smaller number drops at once "
             "what is too many, the longest unused first; so with fewer places than a "
@@ -64,12 +69,17 @@ KNOBS = (
         sources=("env-vars-2.0.md:398",),
         type="bool",
         default=False,
+        planned_in="",
+        status="live",
         meaning=(
-            "Keep the weights of fully connected layers in plain row order. Saves a "
-            "second, packed copy, and gives up the fastest product on processors with "
-            "AVX512-VNNI."
+            "Let oneDNN read the weights of fully connected layers in plain row order "
+            '("AB"). Off, graphs for prediction keep a second copy of each, packed as '
+            "the fastest product of the processor wants it. On, there is no copy, and "
+            "most products take longer. It acts where oneDNN is installed, on layers "
+            "of 2**18 multiplications and more. In MXNet the packed copy takes the "
+            "place of the weights, and only on processors with AVX512-VNNI."
         ),
-        observable="Memory of the weights, and time of the layer.",
+        observable="Memory of the packed copies, and time of the layer.",
     ),
     declare(
         name="MXNET_USE_ONEDNN_RNN",
@@ -80,9 +90,15 @@ KNOBS = (
         ),
         type="bool",
         default=True,
+        planned_in="",
+        status="live",
         meaning=(
-            "Let oneDNN compute recurrent layers as a whole. Off, they run step by "
-            "step, which is slower and was more stable in the backward pass. Called "
+            "Let oneDNN compute LSTM layers as a whole, where it is installed. Off, "
+            "they run step by step, by the readable kernels. It acts on predictions in "
+            "float32 of 4 samples and more, without projection, bounds of the cell or "
+            "lengths of their own; all else, training too, runs step by step anyway. "
+            "In MXNet it acts on training and on all kinds of cells as well, and its "
+            "page calls the other way more stable in the backward pass. Called "
             "MXNET_USE_MKLDNN_RNN in 1.x."
         ),
         observable="Time per sequence.",

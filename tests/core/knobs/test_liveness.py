@@ -28,6 +28,7 @@ from tests.core.knobs import (
     test_data_liveness,
     test_kvstore_liveness,
     test_mirror_liveness,
+    test_onednn_layers_liveness,
     test_onednn_liveness,
     test_pass_liveness,
     test_planner_liveness,
@@ -45,7 +46,8 @@ from tests.core.knobs.proofs import PROVEN, by_example, defaults, proves, turned
 __all__ = [
     "defaults", "test_convolution_liveness", "test_cuda_liveness",
     "test_data_liveness", "test_kvstore_liveness", "test_mirror_liveness",
-    "test_onednn_liveness", "test_pass_liveness", "test_planner_liveness",
+    "test_onednn_layers_liveness", "test_onednn_liveness",
+    "test_pass_liveness", "test_planner_liveness",
     "test_profiler_liveness", "test_running_liveness", "test_simulated_liveness",
     "test_sparse_liveness", "test_tensor_core_liveness", "test_thread_liveness",
     "test_training_liveness", "test_tuning_liveness",

@@ -121,9 +121,15 @@ RULES: tuple[Rule, ...] = (
         "acts with a file in MXNET_CUDA_GRAPHS_DBG_FILE",
     ),
     Rule(
-        "MXNET_ONEDNN_*",
+        "MXNET_ONEDNN_* MXNET_USE_ONEDNN_RNN MXNET_RNN_USE_WEIGHT_CACHE",
         lambda now: now.onednn,
         'needs the library oneDNN: pip install "minimx[onednn]"',
+    ),
+    Rule(
+        "MXNET_ONEDNN_FORCE_FC_AB_FORMAT MXNET_USE_ONEDNN_RNN "
+        "MXNET_RNN_USE_WEIGHT_CACHE",
+        never,
+        "acts on predictions; this run trains",
     ),
     # What reads data, files and sparse arrays
     Rule(

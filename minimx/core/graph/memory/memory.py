@@ -185,8 +185,7 @@ class MemoryPlan:
     @cached_property
     def reasons(self) -> dict[Entry, str]:
         """For each entry, why it lies where it lies."""
-        found: dict[Entry, str] = provided("memory plan texts").explain(self)
-        return found
+        return provided("memory plan texts").explain(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         return str(provided("memory plan texts").table(self))

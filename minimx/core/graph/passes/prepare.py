@@ -13,6 +13,7 @@ What is done to a graph, in this order, and the field of `Settings` that switche
                  it computes a second time                       backward_do_mirror
     share        common sub-expressions are computed once        eliminate_common_expr
     eliminate    nodes without effect go, constants are folded   node_elimination
+    gather       what oneDNN computes is one operator, on a CPU   convolution
     fuse         pointwise operators become one kernel           use_fusion
     plan         every result gets a place in memory             enable_inplace, …
     segments     nodes are joined into operations of the engine  bulk_exec_train, …
@@ -112,9 +113,9 @@ def prepare(
     gradients are computed. training: whether operators such as dropout act as in
     training. settings: the knobs; by default at their defaults. sizes: the most nodes
     of a segment, forward and backward (None: all of a half); by default as `settings`
-    say. flows: which outputs have a gradient, if not all do. kind: of the device, "cpu"
-    or "gpu". Raises `Unplanned` where a result cannot be planned ahead, ShapeError or
-    DTypeError where an operator refuses what it gets.
+    say. flows: which outputs have a gradient, if not all do. kind: of the device,
+    "cpu", "cuda" or "gpu". Raises `Unplanned` where a result cannot be planned ahead,
+    ShapeError or DTypeError where an operator refuses what it gets.
     """
     settings = settings or Settings()
     graph = _resolved(graph, variables, training)
@@ -131,7 +132,7 @@ def prepare(
         passes.append(made.passed)
         graph, specs, clones = made.graph, made.specs, made.clones
         head_grads = made.head_grads
-    for simplify in _simplifications(heads, clones, settings, training):
+    for simplify in _simplifications(heads, clones, settings, training, kind):
         passed = simplify(graph, specs)
         passes.append(passed)
         graph, specs = passed.after, _carried(passed, specs)
@@ -188,11 +189,11 @@ def _differentiated(
 
 
 def _simplifications(
-    heads: int, clones: Collection[Node], settings: Settings, training: bool
+    heads: int, clones: Collection[Node], settings: Settings, training: bool, kind: str
 ) -> Iterator[Callable[[Graph, Specs], Passed]]:
     """The passes that leave less to compute, in their order.
 
-    clones: nodes that compute a value a second time on purpose.
+    clones: nodes that compute a value a second time on purpose. kind: of the device.
     """
     if settings.eliminate_common_expr:
         # A clone must not be merged with the node that it repeats.
@@ -200,6 +201,8 @@ def _simplifications(
     if settings.node_elimination:
         yield lambda graph, specs: eliminate(graph, specs, training)
         yield fold_constants
+    if kind == "cpu":
+        yield from provided("oneDNN regions").passes()
     if settings.use_fusion:
         fuse, least = provided("fusion").fuse, settings.fusion_least
         yield lambda graph, specs: fuse(graph, specs, _forward(graph, heads), least)

@@ -55,8 +55,8 @@ class Step:
     """One node, with its kernel and where its arguments are."""
 
     __slots__ = (
-        "args", "cost", "draws", "kernel", "name", "native", "node", "scratch",
-        "scratch_part", "workspace", "writes",
+        "__weakref__", "args", "cost", "draws", "kernel", "name", "native", "node",
+        "scratch", "scratch_part", "workspace", "writes",
     )  # fmt: skip
 
     scratch_part: slice  # of the workspace; `Launcher.lay_out` fills it in
@@ -200,6 +200,8 @@ class Segment:
                         state = generator.bit_generator.state
                         arena.draws[self.number, drawn] = state
                     args.append(generator)
+            if hasattr(kernel, "for_arrays"):  # which keeps what it makes of a weight
+                kernel = kernel.for_arrays({k: env[i] for k, i in outside}, step)
             kernel(*args)
         except Exception as reason:
             if len(self.steps) > 1:
@@ -242,10 +244,9 @@ def launcher_for(device: Device, prepared: Prepared, fixed: bool) -> Launcher:
     if device.device_type != "gpu":
         return Launcher()
     records = fixed and prepared.settings.enable_cuda_graphs
-    made: Launcher = provided("GPU launcher").GpuLauncher(
+    return provided("GPU launcher").GpuLauncher(  # type: ignore[no-any-return]
         device, records, bool(prepared.wanted)
     )
-    return made
 
 
 def parts_of(steps: Sequence[Step]) -> tuple[Part, ...]:

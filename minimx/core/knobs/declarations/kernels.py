@@ -313,11 +313,16 @@ KNOBS = (
         sources=("env-vars-2.0.md:471",),
         type="bool",
         default=False,
-        planned_in="recurrent layers",
+        status="live",
         meaning=(
             "Keep the packed weights of a recurrent layer between predictions without "
             "looking whether they changed. Saves the packing; a weight that is edited "
-            "by hand goes unnoticed."
+            "by hand goes unnoticed. It acts on LSTMs that oneDNN computes "
+            "(MXNET_USE_ONEDNN_RNN) in hybridized blocks and executors, for as long as "
+            "their graph lives; turning it drops the copies. A gluon layer joins its "
+            "parameters again for each call, so versions tell nothing: without the "
+            "knob the weights are packed each time. An operator called alone keeps "
+            "nothing."
         ),
         observable="Time per prediction, and a stale result after an edit.",
     ),
