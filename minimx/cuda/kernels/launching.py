@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numba import config, types
 from numba import cuda as numba_cuda
-from numba import types
 from numba.np.numpy_support import as_dtype
 
 from minimx.core.drivers import copies
@@ -36,8 +36,11 @@ SIMULATED_GRID = [1, 2]
 
 SIMULATED = toolkit.simulated()
 
-# numba does not say what this module has.
+# numba does not say what these modules have.
 cuda: Any = numba_cuda
+_config: Any = config
+# Small arrays are no mistake here: a launch with few blocks need not be warned of.
+_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +50,7 @@ def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
     look at once get memory of their own each, and never see the other's numbers.
     """
 
-    def agreed(shared: Any, shape: Any, dtype: Any) -> Any:
+    def agreed(shared: Any, shape: Any, dtype: Any, alignment: int = 0) -> Any:
         caller = sys._getframe(1)
         line = caller.f_code, caller.f_lineno
         if shape == 0:  # as much as the launch brought with it
@@ -69,13 +72,15 @@ if SIMULATED:
     played.array = _shared_once(played.array)
 
 
-def kernel(function: Callable[..., None]) -> Any:
+def kernel(function: Callable[..., None], registers: int | None = None) -> Any:
     """Declare what one CUDA thread does: a function that returns nothing.
 
     numba compiles it for the element types of the first launch with them; what it
-    cannot compile is an error then.
+    cannot compile is an error then. registers: how many a thread has at most.
     """
-    return cuda.jit(function)
+    if registers is None or SIMULATED:
+        return cuda.jit(function)
+    return cuda.jit(max_registers=registers)(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -57,6 +57,8 @@ def _type(value: Any) -> Any:
 
 def jit(function: Any = None, **options: Any) -> Any:
     """In place of numba's: kernels are ours, what they call is numba's."""
+    if function is None and set(options) == {"max_registers"}:
+        return Kernel
     if function is None or options:
         return _jit(function, **options)
     return Kernel(function)
