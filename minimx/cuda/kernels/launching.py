@@ -26,7 +26,7 @@ from numba.np.numpy_support import as_dtype
 
 from minimx.core.drivers import copies
 from minimx.cuda import toolkit
-from minimx.cuda.driver import current_stream
+from minimx.cuda.kernels import packed
 
 #: Threads of a block on a device, and blocks at most: enough to hide the latency of
 #: memory on every device there is.
@@ -109,12 +109,12 @@ def geometry(n: int) -> tuple[int, int]:
 def run(function: Any, n: int, *args: Any) -> None:
     """Launch a kernel over `n` pieces of work, into the stream of this thread.
 
-    args: flat device arrays, numbers, and tuples of numbers. Does not wait; nothing is
-    launched for n = 0. Only inside `working` of a device, as all launches.
+    args: contiguous device arrays, which the kernel sees with one axis; numbers; tuples
+    of numbers. Does not wait; nothing is launched for n = 0. Only inside `working` of a
+    device, as all launches.
     """
     if n > 0:
-        blocks, threads = geometry(n)
-        function[blocks, threads, current_stream()](*args)
+        packed.launch(function, *geometry(n), *args)
 
 
 def flat(*arrays: Any) -> list[Any]:
@@ -127,7 +127,7 @@ def over(function: Any, n: int, arrays: Iterable[Any], *args: Any) -> None:
 
     arrays: contiguous device arrays of any shape; the kernel sees them with one axis.
     """
-    run(function, n, *flat(*arrays), n, *args)
+    run(function, n, *arrays, n, *args)
 
 
 def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
@@ -136,7 +136,7 @@ def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
     There may be fewer blocks than groups: a block takes every `cuda.gridDim.x`-th.
     """
     blocks = min(groups, 2 if SIMULATED else MOST_BLOCKS)
-    function[blocks, team, current_stream()](*args)
+    packed.launch(function, blocks, team, *args)
 
 
 def duplicate(x: Any, out: Any) -> None:

@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minimx.cuda.driver import current_stream
-from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels import launching, packed, scratch
 from minimx.cuda.kernels.launching import cuda
 
 #: Threads along a side of a block, and steps of the sum that are fetched at a time.
@@ -226,10 +225,10 @@ def run(these: Matrices, a: Any, b: Any, bias: Any, out: Any, at: Any) -> None:
     chunk = -(-these.depth // these.parts)
     sizes = these.rows, these.columns, these.depth, chunk, these.groups
     rest = (*sizes, these.row, these.out_row, n), bias is not None, zero, at
-    config = these.tiles(shape), (TILE, TILE), current_stream()
+    config = these.tiles(shape), (TILE, TILE)
     if these.parts == 1:
-        found[config](a, b, out if bias is None else bias, out, *rest)
+        packed.launch(found, *config, a, b, out if bias is None else bias, out, *rest)
         return
     with scratch.allocated((these.parts * n, real)) as (parts,):
-        found[config](a, b, parts, parts, *rest)
+        packed.launch(found, *config, a, b, parts, parts, *rest)
         launching.over(_joined, n, (parts, out), these.parts)
