@@ -4,11 +4,11 @@
     python -m tests.benchmarks.cuda --save results.json      and keep the numbers
 
 All compute on the same card in one run, in float32 without TF32; each time is the
-median of some calls, each waited for. Bandwidths are those of the bytes that an operator
-has to read and to write, beside what a copy on the device reaches. Products of matrices
-are timed as our tiles compute them, also where CuPy's cuBLAS would do it. Convolution is
-timed for both algorithms in three directions. Last, networks train for some steps on
-the CPU, on gpu(0) and in PyTorch; the losses of the first two must agree.
+median of some calls, each waited for. Bandwidths are those of the bytes that an
+operator has to read and to write, beside what a copy on the device reaches. Products of
+matrices are timed as our tiles compute them, also where CuPy's cuBLAS would do it.
+Convolution is timed for both algorithms in three directions. Last, networks train for
+some steps on the CPU, on gpu(0) and in PyTorch; the losses of the first two must agree.
 
 Without a GPU it says why, and ends. `--play` takes tiny sizes, for numba's simulator:
 its times mean nothing, but everything runs.
@@ -114,6 +114,10 @@ def memory(size: int) -> Iterator[Row]:
     """Bytes a second of operators that move numbers, and their share of a copy."""
     x, y = (mx.nd.random.uniform(shape=(size,), ctx=GPU) for _ in range(2))
     torch, cupy = peer("torch"), peer("cupy")
+    a: Any
+    b: Any
+    c: Any
+    d: Any
     a = b = c = d = None
     if torch:
         a, b = torch.rand(size, device="cuda"), torch.rand(size, device="cuda")
@@ -154,7 +158,8 @@ def products(sides: Sequence[int]) -> Iterator[Row]:
     for side in sides:
         numba = toolkit.cuda()
         numbers = np.random.default_rng(1).normal(size=(side, side)).astype("float32")
-        a = b = None
+        a: Any = None
+        b: Any = None
         if torch:
             a = torch.tensor(numbers, device="cuda")
         if cupy:
@@ -336,14 +341,25 @@ def step_of_torch(make: Any, shape: tuple[int, ...]) -> Call | None:
 
 
 def training(nets: dict[str, tuple[Any, Any]], steps: int) -> Iterator[Row]:
-    """A step on gpu(0), and how far its losses are from those on the CPU, at most."""
+    """A step on gpu(0), and how far its losses are from those on the CPU, at most.
+
+    With recorded launches products are ours, as those of cuBLAS cannot be recorded.
+    """
+    from minimx.cuda.kernels.core import matmul
+
+    as_it_is = matmul.cublas
     for name, (make, in_torch) in nets.items():
         here, slow = losses(make, mx.cpu(), steps)
-        there, fast = losses(make, GPU, steps)
-        far = max(abs(a - b) / abs(b) for a, b in zip(there, here, strict=True))
         both = others(step_of_torch(in_torch, make(mx.gluon.nn)[1]))
-        note = f"CPU {1e3 * slow:.1f} ms, losses of {steps} steps within {far:.1e}"
-        yield Row(f"{name}, a training step", fast, both, note=note)
+        ways = {"": 0, ", launches recorded": 1}
+        for way, recorded in ways.items():
+            matmul.cublas = (lambda: None) if recorded else as_it_is
+            with mx.knobs(MXNET_ENABLE_CUDA_GRAPHS=recorded):
+                there, fast = losses(make, GPU, steps)
+            far = max(abs(a - b) / abs(b) for a, b in zip(there, here, strict=True))
+            note = f"CPU {1e3 * slow:.1f} ms, losses of {steps} steps within {far:.1e}"
+            yield Row(f"{name}, a training step{way}", fast, both, note=note)
+        matmul.cublas = as_it_is
 
 
 def measured(play: bool) -> Iterator[Row]:

@@ -2,13 +2,13 @@
 
     launch(kernel, blocks, threads, *args)
 
-numba looks at the type of every argument, and of every number in a tuple, each time; on
-a CPU of today that takes 50 to 100 µs, ten times what CUDA needs for a launch. A kernel
-that is launched for the first time with arguments of some types is numba's affair: it
-compiles it and launches it. From then on the arguments are written one after another
-into a block of memory, as numba's kernels expect them, and given to the driver:
+numba looks at the type of every argument, and of every number in a tuple, each time;
+that takes many times what CUDA needs for a launch. The first launch of a kernel with
+arguments of some types is numba's, which compiles it. From then on the arguments are
+written one after another into a block of memory, as numba's kernels expect them, and
+given to the driver:
 
-    an array    0, 0, its size, the bytes of an element, its address, its length, its step
+    an array    0, 0, its size, bytes of an element, its address, its length, its step
     a number    itself
     a tuple     its numbers
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from ctypes import addressof, c_uint, c_void_p, create_string_buffer
 from typing import Any
 
@@ -55,7 +55,7 @@ class Packed:
         self._nbytes = struct.calcsize(f"={text}")
 
     def memory(self) -> tuple[Any, Any]:
-        """This thread's block of memory for arguments, and the addresses of each."""
+        """The calling thread's memory for arguments, and the address of each."""
         blocks = _mine.__dict__.setdefault("blocks", {})
         if self not in blocks:
             block = create_string_buffer(self._nbytes)
@@ -65,7 +65,7 @@ class Packed:
         return found
 
     def launch(self, grid: Sequence[int], block: Sequence[int], values: Any) -> None:
-        """Launch it in this thread's stream. Raises `DeviceError` for what CUDA says."""
+        """Launch it in this thread's stream; `DeviceError` for what CUDA reports."""
         memory, places = self.memory()
         self._write(memory, 0, *values)
         driver: Any = native.driver()
@@ -76,7 +76,7 @@ class Packed:
 
 
 def launch(kernel: Any, blocks: int, threads: Any, *args: Any) -> None:
-    """Launch a kernel of numba's: so many blocks of so many threads, a number or (x, y).
+    """Launch a kernel of numba's: so many blocks of `threads`, a number or (x, y).
 
     args: device arrays, which count as flat; numbers; and tuples of numbers. Does not
     wait. Only inside `working` of a device.
@@ -140,7 +140,8 @@ def _format(kind: Any) -> str:
     if isinstance(kind, types.Array):
         return ARRAY
     if isinstance(kind, types.BaseTuple):
-        return "".join(map(_format, kind))
+        parts: Any = kind
+        return "".join(map(_format, parts))
     if isinstance(kind, types.IntegerLiteral | types.BooleanLiteral):
         kind = kind.literal_type
     return FORMATS[str(kind)]

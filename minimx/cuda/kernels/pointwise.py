@@ -90,7 +90,11 @@ def write(
     last = f"out_[{_index('out', layout[len(names)])}] = {stored(body, out)}"
     if "?" in layout:
         return head + over_elements(places, loads, [last])
-    fixed = [f"{n} = {loads.pop(n)[0]}" for n, how in zip(names, layout) if how == "0"]
+    fixed = [
+        f"{n} = {loads.pop(n)[0]}"
+        for n, how in zip(names, layout, strict=False)
+        if how == "0"
+    ]
     return head + "".join(f"    {line}\n" for line in fixed) + together(loads, [last])
 
 

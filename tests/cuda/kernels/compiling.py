@@ -177,6 +177,13 @@ def allocated(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
     yield [np.ones(shape, dtype) for shape, dtype in wanted]
 
 
+def by_numba(kernel: Any, blocks: int, threads: Any, *args: Any) -> None:
+    """In place of a launch whose arguments are packed by us."""
+    from minimx.cuda.kernels.packed import flat
+
+    kernel[blocks, threads](*flat(args))
+
+
 def round_twice() -> None:
     """A product and a sum of a fused loop must not become one instruction."""
     from minimx.core.kernels.formula import Formula
@@ -202,10 +209,10 @@ def main() -> int:
     warnings.simplefilter("ignore")
     knobs.set(MXNET_CUDNN_AUTOTUNE_DEFAULT=0)  # there is no device to measure on
     tools.jit, tools.to_device = jit, lambda array: array
-    from minimx.cuda.kernels import scratch
+    from minimx.cuda.kernels import packed, scratch
     from minimx.cuda.kernels.arrays import places
 
-    scratch.allocated = allocated
+    scratch.allocated, packed.launch = allocated, by_numba
     room: Any = places
     room.current_device = lambda: None  # no thread works for a device
     compile_all()

@@ -11,7 +11,11 @@ import pytest
 from numba import types
 
 from minimx.core.errors import DeviceError
+from minimx.cuda import toolkit
 from minimx.cuda.kernels import native, packed
+
+# numba does not say what this module has.
+types_: Any = types
 
 
 class Library:
@@ -71,9 +75,9 @@ class Kernel:
         if isinstance(arg, Array):
             return types.Array(types.float32, 1, "C")
         if isinstance(arg, Place):
-            return types.NamedUniTuple(types.int64, 2, Place)
+            return types_.NamedUniTuple(types.int64, 2, Place)
         if isinstance(arg, tuple):
-            return types.UniTuple(types.int64, len(arg))
+            return types_.UniTuple(types.int64, len(arg))
         return {bool: types.boolean, int: types.int64, np.float32: types.float32}[
             type(arg)
         ]
@@ -84,7 +88,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
     """A device that remembers."""
     found = Library()
     monkeypatch.setattr(native, "driver", lambda: native.Native(found))
-    monkeypatch.setattr(packed.toolkit, "simulated", lambda: False)
+    monkeypatch.setattr(toolkit, "simulated", lambda: False)
     monkeypatch.setattr(packed, "current_device", lambda: "gpu(0)")
     monkeypatch.setattr(packed, "_known", {})
     return found

@@ -78,7 +78,7 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     m, n = (int(length) for length in tuple(out.shape)[-2:])
     k = int(tuple(a.shape)[-2 if ta else -1])
     stack = out.size // (m * n)
-    if m * n * k * stack >= SMALL and _cupy() is not None:
+    if m * n * k * stack >= SMALL and cublas() is not None:
         _by_cublas(a, b, out, ta, tb)
         return
     steps = ((1, m) if ta else (k, 1)) + ((1, k) if tb else (n, 1))
@@ -90,7 +90,7 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
 
 
 @cache
-def _cupy() -> Any:
+def cublas() -> Any:
     """The module `cupy`, or None where it is not installed or CUDA is simulated."""
     if launching.SIMULATED or util.find_spec("cupy") is None:
         return None
@@ -99,7 +99,7 @@ def _cupy() -> Any:
 
 def _by_cublas(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     not_recorded("CuPy takes memory from a pool of its own")
-    cupy = _cupy()
+    cupy = cublas()
     with cupy.cuda.ExternalStream(int(current_stream())):
         left, right, result = map(cupy.asarray, (a, b, out))
         left = left.swapaxes(-1, -2) if ta else left

@@ -2,8 +2,9 @@
 
 Every element of the answer belongs to a thread, or where much is reduced to a block of
 threads: they take every WIDTH-th element, FETCHED of which are on their way from memory
-at a time, then fold their results in halves through shared memory. Where there are too few elements in the answer to keep a device busy,
-each is cut into parts that blocks of their own reduce; a second kernel joins the parts.
+at a time, then fold their results in halves through shared memory. Where there are too
+few elements in the answer to keep a device busy, each is cut into parts that blocks of
+their own reduce; a second kernel joins the parts.
 
 How much is cut, and the order of every fold, depend on shapes only: the answer is the
 same to the bit in every run, on every device.

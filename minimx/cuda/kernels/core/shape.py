@@ -96,7 +96,9 @@ def merged(shape: Shape, axes: Shape) -> tuple[list[int], list[int]]:
     >>> merged((2, 3, 1, 4, 5), (3, 4, 0, 2, 1))
     ([20, 6], [1, 20])
     """
-    steps, lengths, sources = strides(shape), [], []
+    steps = strides(shape)
+    lengths: list[int] = []
+    sources: list[int] = []
     for axis in axes:
         length, step = shape[axis], steps[axis]
         if length == 1:

@@ -1,8 +1,8 @@
 """Softmax along one axis on CUDA; what the functions promise stands in the CPU's file.
 
-data (groups, length, inner): every vector has a thread of its own; or, where it is long
-and its elements are neighbours, a block of threads, which take every TEAM-th element and
-fold what they found in halves through shared memory.
+data (groups, length, inner): every vector has a thread of its own; or, where it is
+long and its elements are neighbours, a block of threads, which take every TEAM-th
+element and fold what they found in halves through shared memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEAM, LONG = ([2], 16) if launching.SIMULATED else ([128], 128)
 
 @launching.inner
 def fold(part: Any, team: int, largest: bool) -> None:
-    """The sum, or the largest, of what the threads of a block have, in the first place."""
+    """Leave the sum, or the largest, of what the threads have in the first place."""
     t, half = cuda.threadIdx.x, team // 2
     cuda.syncthreads()
     while half > 0:
@@ -41,7 +41,7 @@ def fold(part: Any, team: int, largest: bool) -> None:
 
 @cache
 def _softmax_of_teams(team: int, real: Any) -> Any:
-    """The kernel in which `team` threads share a vector whose elements are neighbours."""
+    """The kernel in which `team` threads share a vector of neighbours."""
 
     @launching.kernel
     def kernel(
