@@ -36,7 +36,9 @@ from minimx.cuda import toolkit
 from minimx.fast.convolution.algorithms import on_cuda
 
 GPU = mx.gpu(0)
-RUNS = 7
+RUNS = 15
+#: Seconds of the same work before a measurement: an idle card has a slow clock.
+WARM = 0.1
 #: Layers of ResNet-50: channels, pixels along a side, filters, kernel, stride.
 LAYERS = ((64, 56, 64, 3, 1), (128, 28, 128, 3, 1), (256, 14, 1024, 1, 1))
 
@@ -87,11 +89,13 @@ def peer(name: str) -> Any:
 
 
 def seconds(call: Call, wait: Call = mx.nd.waitall) -> float:
-    """The median of some runs after two that compile, each waited for."""
-    for _ in range(2):
+    """The median of some runs after those that compile and warm up, each waited for."""
+    call()
+    wait()
+    found, end = [], perf_counter() + WARM
+    while perf_counter() < end:
         call()
         wait()
-    found = []
     for _ in range(RUNS):
         begin = perf_counter()
         call()
@@ -197,7 +201,8 @@ def convolutions(batch: int, most: int) -> Iterator[Row]:
         for direction in (FORWARD, DATA, WEIGHT):
             both = others(in_torch(direction, at))
             for one in on_cuda(direction, at, 4):
-                took = measure_on_cuda(one, at, np.float32, np.inf)
+                # The first of three compiles, and finds an idle card with a slow clock.
+                took = min(measure_on_cuda(one, at, np.float32, np.inf) for _ in "123")
                 name = f"conv {channels}×{side}², {filters} of {kernel}², {direction}"
                 name = f"{name}, {one.name}"
                 yield Row(name, took, both, 2 * at.products, "FLOP")
