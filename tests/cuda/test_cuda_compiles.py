@@ -24,7 +24,8 @@ OF_BOTH = {
     *("detection", "proposals"),
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "peers", "pointwise", "recording"),
-    *("fourier", "orthogonal", "quantize", "scratch", "stretching"),
+    *("blocked", "fourier", "orthogonal", "quantize", "rotations", "scratch"),
+    "stretching",
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {

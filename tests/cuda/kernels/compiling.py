@@ -64,6 +64,12 @@ def jit(function: Any = None, **options: Any) -> Any:
     return Kernel(function)
 
 
+#: Operators on so many matrices; large ones are cut into blocks.
+ALGEBRA = {
+    **dict.fromkeys(("_linalg_potrf", "_linalg_inverse", "_linalg_det"), 1),
+    **dict.fromkeys(("_linalg_gelqf", "_linalg_syevd", "_npi_svd"), 1),
+    **dict.fromkeys(("_linalg_trsm", "_npi_solve"), 2),
+}
 #: Calls that reach further kernels: those of blocks, tiles and random numbers.
 MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
     ("Dropout", [(3, 4)], {"training": True}),
@@ -76,6 +82,7 @@ MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
     ("norm", [(2, 3000)], {"axis": 1}),
     ("dot", [(64, 64), (64, 64)], {}),
 ]
+MORE += [(name, [(300, 300)] * count, {}) for name, count in ALGEBRA.items()]
 
 
 def launch(op: Any, specs: tuple[Any, ...]) -> Any:

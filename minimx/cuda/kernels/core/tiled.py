@@ -23,6 +23,10 @@ before their numbers are fetched.
 
 Sums are added up in the order of k, in parts that shapes decide: the same to the bit in
 every run.
+
+A product can also be subtracted from what the answer holds, everywhere or only on one
+side of its diagonal: what factors of a matrix, of which a part is done, leave of the
+rest.
 """
 
 from __future__ import annotations
@@ -50,6 +54,9 @@ QUAD = 4
 #: The bytes of sums that the registers of a thread can hold; and how many registers it
 #: may have, so that two blocks fit on a multiprocessor.
 MOST_BYTES, REGISTERS = 256, 128
+#: What happens to the answer: it becomes the product, or the product is subtracted from
+#: it; from all of it, or only where its column is at most its row, or at least.
+SET, LESS, LESS_BELOW, LESS_ABOVE = 0, 1, 2, 3
 
 
 class Matrices(NamedTuple):
@@ -58,7 +65,8 @@ class Matrices(NamedTuple):
     kind: which functions say where elements lie. groups: products that do not meet.
     row, out_row: how far apart rows of the left factor and of the answer are. parts:
     into how many sums the depth is cut. runs: whether neighbours in memory are
-    neighbours along the depth, in the left and in the right factor.
+    neighbours along the depth, in the left and in the right factor. what: happens to
+    the answer; with anything but SET, parts is 1.
     """
 
     kind: Any
@@ -70,6 +78,7 @@ class Matrices(NamedTuple):
     row: int
     out_row: int
     runs: tuple[bool, bool]
+    what: int = SET
 
     def tiles(self, shape: tuple[int, int]) -> int:
         """How many tiles make the answer, with so many elements for a thread."""
@@ -90,7 +99,7 @@ class Matrices(NamedTuple):
 
 @cache
 def _product(
-    kind: Any, shape: tuple[int, int], runs: tuple[bool, bool], real: Any
+    kind: Any, shape: tuple[int, int], runs: tuple[bool, bool], what: int, real: Any
 ) -> Any:
     """The kernel of a kind of product, for tiles of one shape."""
     step, column, target, fetch = kind
@@ -126,6 +135,10 @@ def _product(
         tiles = -(-rows // high)
         row0, block = block % tiles * high, block // tiles
         group, part = block % groups, block // groups
+        if what == LESS_BELOW and col0 >= row0 + high:
+            return
+        if what == LESS_ABOVE and row0 >= col0 + wide:
+            return
         for c in range(t, wide, team):
             if col0 + c < columns:
                 place, to_y, to_x = column(col0 + c, group, at)
@@ -199,7 +212,14 @@ def _product(
                 for j in range(across):
                     c = j // quad * quad * tile + x * quad + j % quad
                     if col0 + c < columns:
-                        out[column_at[c] + r * out_row] = sums[i, j] + more
+                        if what == SET:
+                            out[column_at[c] + r * out_row] = sums[i, j] + more
+                        elif (
+                            what == LESS
+                            or (what == LESS_BELOW and col0 + c <= r)
+                            or (what == LESS_ABOVE and col0 + c >= r)
+                        ):
+                            out[column_at[c] + r * out_row] -= sums[i, j]
 
     return launching.kernel(kernel, REGISTERS)
 
@@ -214,14 +234,16 @@ def _joined(parts: Any, out: Any, n: int, count: int) -> None:
 
 
 def run(these: Matrices, a: Any, b: Any, bias: Any, out: Any, at: Any) -> None:
-    """One product into `out`, which is neither of the factors; all arrays are flat.
+    """One product into `out`; all arrays are flat.
+
+    out is neither of the factors, or what is written there is not read here.
 
     bias: a number for each row of every group, or None; only where parts is 1. at: what
     the functions of the kind want to know.
     """
     real, n = np.dtype(out.dtype), out.size
     shape, zero = these.shape(real.itemsize), real.type(0)
-    found = _product(these.kind, shape, these.runs, real)
+    found = _product(these.kind, shape, these.runs, these.what, real)
     chunk = -(-these.depth // these.parts)
     sizes = these.rows, these.columns, these.depth, chunk, these.groups
     rest = (*sizes, these.row, these.out_row, n), bias is not None, zero, at
