@@ -39,6 +39,8 @@ GPU = mx.gpu(0)
 RUNS = 15
 #: Seconds of the same work before a measurement: an idle card has a slow clock.
 WARM = 0.1
+#: Seconds after which no further run begins.
+LONGEST = 1.0
 #: Layers of ResNet-50: channels, pixels along a side, filters, kernel, stride.
 LAYERS = ((64, 56, 64, 3, 1), (128, 28, 128, 3, 1), (256, 14, 1024, 1, 1))
 
@@ -96,7 +98,7 @@ def seconds(call: Call, wait: Call = mx.nd.waitall) -> float:
     while perf_counter() < end:
         call()
         wait()
-    for _ in range(RUNS):
+    while len(found) < RUNS and sum(found) < LONGEST:
         begin = perf_counter()
         call()
         wait()
@@ -345,16 +347,17 @@ def step_of_torch(make: Any, shape: tuple[int, ...]) -> Call | None:
     return step
 
 
-def training(nets: dict[str, tuple[Any, Any]], steps: int) -> Iterator[Row]:
-    """A step on gpu(0), and how far its losses are from those on the CPU, at most.
+def training(nets: dict[str, tuple[Any, Any, bool]], steps: int) -> Iterator[Row]:
+    """A step on gpu(0), and how far its losses are from others, at most.
 
-    With recorded launches products are ours, as those of cuBLAS cannot be recorded.
+    nets: how to make it here and in PyTorch, and whether it is trained on the CPU as
+    well; if not, the first losses on gpu(0) are what the others are compared with. With recorded launches products are ours, as those of cuBLAS cannot be recorded.
     """
     from minimx.cuda.kernels.core import matmul
 
     as_it_is = matmul.cublas
-    for name, (make, in_torch) in nets.items():
-        here, slow = losses(make, mx.cpu(), steps)
+    for name, (make, in_torch, on_cpu) in nets.items():
+        here, slow = losses(make, mx.cpu() if on_cpu else GPU, steps)
         both = others(step_of_torch(in_torch, make(mx.gluon.nn)[1]))
         ways = {"": 0} if toolkit.simulated() else {"": 0, ", launches recorded": 1}
         for way, recorded in ways.items():
@@ -363,7 +366,9 @@ def training(nets: dict[str, tuple[Any, Any]], steps: int) -> Iterator[Row]:
             with mx.knobs(MXNET_ENABLE_CUDA_GRAPHS=recorded):
                 there, fast = losses(make, GPU, steps)
             far = max(abs(a - b) / abs(b) for a, b in zip(there, here, strict=True))
-            note = f"CPU {1e3 * slow:.1f} ms, losses of {steps} steps within {far:.1e}"
+            note = f"losses of {steps} steps within {far:.1e}"
+            if on_cpu:
+                note = f"CPU {1e3 * slow:.1f} ms, {note}"
             yield Row(f"{name}, a training step{way}", fast, both, note=note)
         matmul.cublas = as_it_is
 
@@ -375,9 +380,12 @@ def measured(play: bool) -> Iterator[Row]:
         yield from products([4])
         yield from convolutions(1, 3)
         yield from algebra(3)
-        yield from training({"a small net": (small, None)}, 2)
+        yield from training({"a small net": (small, None, True)}, 2)
         return
-    nets = {"LeNet": (lenet, lenet_of_torch), "ResNet-18": (resnet, resnet_of_torch)}
+    nets = {
+        "LeNet": (lenet, lenet_of_torch, True),
+        "ResNet-18": (resnet, resnet_of_torch, False),
+    }
     yield from memory(1 << 28)
     yield from products([1024, 2048, 4096])
     yield from convolutions(32, 1 << 30)
