@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import minimx as mx
+from minimx.core.errors import DeviceError
 from minimx.cuda import toolkit
-from minimx.cuda.kernels.arrays import blocked
+from minimx.cuda.kernels import recording
+from minimx.cuda.kernels.arrays import blocked, rotations
 
 GPU = mx.gpu(0)
 #: Sides that are cut into blocks, and the last one of which is not full.
@@ -59,7 +61,7 @@ def test_cholesky_in_blocks(
 
 
 @pytest.mark.parametrize("lower", [True, False])
-@pytest.mark.parametrize("where", [0, 4, 5])
+@pytest.mark.parametrize("where", [0, 4, SIDES[1] - 2])
 def test_columns_are_nan_from_the_one_on_that_has_no_root(
     where: int, lower: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +74,7 @@ def test_columns_are_nan_from_the_one_on_that_has_no_root(
     factor = large[0] if lower else large[0].T
     assert np.isnan(factor[where:, where:][np.tril_indices(side - where)]).all()
     np.testing.assert_allclose(
-        factor[:where, :where], np.linalg.cholesky(s[:where, :where])
+        factor[:where, :where], np.linalg.cholesky(s[:where, :where]), atol=1e-10
     )
     np.testing.assert_array_equal(large[1], np.eye(side))
 
@@ -129,6 +131,8 @@ def test_systems_and_determinants_in_blocks(
     side, close = SIDES[width % 2], 1e-3 if dtype == "float32" else 1e-10
     a, b = matrices(2, side, side), matrices(2, side, width)
     a[1] = np.eye(side)[::-1] * 2  # every row changes its place
+    if dtype == "float32":  # no large condition number
+        a[0] = a[0] / (4 * side**0.5) + np.roll(np.eye(side), 3, 0)
     x, y = (mx.np.array(z, ctx=GPU, dtype=dtype) for z in (a, b))
     (large,), (small,) = both(monkeypatch, lambda: mx.np.linalg.solve(x, y))
     np.testing.assert_allclose(large, small, rtol=close, atol=close)
@@ -139,7 +143,7 @@ def test_systems_and_determinants_in_blocks(
     signs, sizes = both(monkeypatch, lambda: mx.np.linalg.slogdet(x))[0]
     its = np.linalg.slogdet(a)
     np.testing.assert_array_equal(signs, its[0])
-    np.testing.assert_allclose(sizes, its[1], rtol=close)
+    np.testing.assert_allclose(sizes, its[1], rtol=close, atol=close)
 
 
 def test_singular_matrices_in_blocks_give_what_small_ones_give(
@@ -207,3 +211,14 @@ def test_singular_vectors_of_large_matrices(turned: bool, dtype: str) -> None:
     np.testing.assert_allclose(u * values[:, None] @ v, a, atol=close)
     np.testing.assert_allclose(u.swapaxes(1, 2) @ u, [np.eye(k)] * 2, atol=close)
     np.testing.assert_allclose(v @ v.swapaxes(1, 2), [np.eye(k)] * 2, atol=close)
+
+
+@pytest.mark.usefixtures("working")
+def test_rounds_whose_number_the_host_decides_are_not_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording._thread, "writes", True, raising=False)
+    side = SIDES[0]
+    a = np.eye(side)
+    with pytest.raises(DeviceError, match="which a CUDA graph must not"):
+        rotations.syevd(a, a.copy(), np.zeros(side))
