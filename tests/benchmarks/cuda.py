@@ -94,7 +94,8 @@ def seconds(call: Call, wait: Call = mx.nd.waitall) -> float:
     """The median of some runs after those that compile and warm up, each waited for."""
     call()
     wait()
-    found, end = [], perf_counter() + WARM
+    found: list[float] = []
+    end = perf_counter() + WARM
     while perf_counter() < end:
         call()
         wait()
@@ -351,7 +352,8 @@ def training(nets: dict[str, tuple[Any, Any, bool]], steps: int) -> Iterator[Row
     """A step on gpu(0), and how far its losses are from others, at most.
 
     nets: how to make it here and in PyTorch, and whether it is trained on the CPU as
-    well; if not, the first losses on gpu(0) are what the others are compared with. With recorded launches products are ours, as those of cuBLAS cannot be recorded.
+    well; if not, the first losses on gpu(0) are what the others are compared with. With
+    recorded launches products are ours, as those of cuBLAS cannot be recorded.
     """
     from minimx.cuda.kernels.core import matmul
 

@@ -25,7 +25,7 @@ OF_BOTH = {
     *("coordinates", "fused", "implicit", "integers", "launching", "mathematics"),
     *("distributions", "native", "packed", "peers", "pointwise", "recording"),
     *("blocked", "fourier", "orthogonal", "quantize", "rotations", "scratch"),
-    "stretching",
+    *("stretching", "tiled"),
 }
 #: What a file for CUDA has beside the names of the CPU's.
 OWN = {

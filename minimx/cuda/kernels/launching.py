@@ -30,7 +30,7 @@ from minimx.cuda.kernels import packed
 
 #: Threads of a block on a device, and blocks at most: enough to hide the latency of
 #: memory on every device there is.
-THREADS, MOST_BLOCKS = 256, 4096
+THREADS, MOST_BLOCKS = 256, 1 << 16
 #: Blocks and threads in the simulator; tests choose others.
 SIMULATED_GRID = [1, 2]
 

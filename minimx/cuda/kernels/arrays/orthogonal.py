@@ -55,9 +55,11 @@ def _reflected(x: Any, at: int, mirror: Any, on: int, count: int, factor: Any) -
     for j in range(1, count + 1):
         along += x[at + j] * mirror[on + j]
     along *= factor
-    x[at] -= along
     for j in range(1, count + 1):
         x[at + j] -= along * mirror[on + j]
+    # Last: before the loop, NVIDIA's compiler (12.9, 13.0) takes each product of the
+    # loop for the next `along`.
+    x[at] -= along
 
 
 @cache

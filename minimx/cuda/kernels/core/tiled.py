@@ -41,6 +41,7 @@ from minimx.cuda.kernels.launching import cuda
 
 #: Threads along a side of a block, and steps of the sum that are fetched at a time.
 TILE, DEPTH = (2, 2) if launching.SIMULATED else (16, 8)
+TEAM = TILE * TILE
 #: Elements of a thread, (down, across), and what an element costs by comparison: larger
 #: tiles fetch less.
 SHAPES = {(8, 8): 1.0, (4, 8): 1.2, (4, 4): 1.6, (2, 2): 3.0}
@@ -97,129 +98,200 @@ class Matrices(NamedTuple):
         return min(busy, key=costs.__getitem__) if busy else min(costs)
 
 
+@launching.inner
+def _corner(block: int, high: int, wide: int, sizes: Any) -> Any:
+    """The first row and column of a block's tile; its group; its part of the sum."""
+    tiles = -(-sizes[1] // wide)
+    column, block = block % tiles * wide, block // tiles
+    tiles = -(-sizes[0] // high)
+    row, block = block % tiles * high, block // tiles
+    return row, column, block % sizes[4], block // sizes[4]
+
+
+@launching.inner
+def _place(e: int, side: int, runs: bool) -> Any:
+    """The row or column, and the step of the sum, of element e that a block fetches."""
+    return (e // DEPTH, e % DEPTH) if runs else (e % side, e // side)
+
+
+@launching.inner
+def _outside(corner: Any, high: int, wide: int, what: int) -> Any:
+    """Whether a tile is all on the side of the diagonal that stays as it is."""
+    row, column = corner[0], corner[1]
+    if what == LESS_BELOW:
+        return column >= row + high
+    return what == LESS_ABOVE and row >= column + wide
+
+
+@launching.inner
+def _columns(
+    column_at: Any, column_to: Any, t: int, wide: int, corner: Any, sizes: Any,
+    at: Any, column: Any,
+) -> None:  # fmt: skip
+    """Where the right factor's columns begin, for the whole block."""
+    for c in range(t, wide, TEAM):
+        if corner[1] + c < sizes[1]:
+            place, to_y, to_x = column(corner[1] + c, corner[2], at)
+            column_at[c], column_to[0, c], column_to[1, c] = place, to_y, to_x
+
+
+@launching.inner
+def _targets(
+    column_at: Any, t: int, wide: int, corner: Any, sizes: Any, at: Any, target: Any
+) -> None:
+    """The same of the answer's columns."""
+    for c in range(t, wide, TEAM):
+        if corner[1] + c < sizes[1]:
+            place = target(corner[1] + c, corner[2], at)
+            column_at[c] = corner[3] * sizes[7] + place
+
+
+@launching.inner
+def _clear(sums: Any, zero: Any, fixed: Any) -> None:
+    """Begin with nothing; fixed: as for `_multiply`."""
+    for i in range(fixed[0]):
+        for j in range(fixed[1]):
+            sums[i, j] = zero
+
+
+@launching.inner
+def _keep(numbers: Any, tile: Any, count: int, t: int, side: int, runs: bool) -> None:
+    """From a thread's registers to shared memory."""
+    for load in range(count):
+        line, p = _place(load * TEAM + t, side, runs)
+        tile[p, line] = numbers[load]
+
+
+@launching.inner
+def _from_left(
+    a: Any, numbers: Any, step_at: Any, t: int, row0: int, first: int, end: int,
+    sizes: Any, zero: Any, fixed: Any,
+) -> None:  # fmt: skip
+    """What a thread fetches of the left factor; fixed: how many, side, runs."""
+    for load in range(fixed[0]):
+        r, p = _place(load * TEAM + t, fixed[1], fixed[2])
+        number = zero
+        if row0 + r < sizes[0] and first + p < end:
+            number = a[(row0 + r) * sizes[5] + step_at[0, p]]
+        numbers[load] = number
+
+
+@launching.inner
+def _from_right(
+    b: Any, numbers: Any, tables: Any, t: int, col0: int, first: int, end: int,
+    sizes: Any, zero: Any, at: Any, fetch: Any, fixed: Any,
+) -> None:  # fmt: skip
+    """The same of the right factor; tables: what steps and columns say."""
+    step_at, step_to, column_at, column_to = tables
+    for load in range(fixed[0]):
+        c, p = _place(load * TEAM + t, fixed[1], fixed[2])
+        number = zero
+        if col0 + c < sizes[1] and first + p < end:
+            y, x = column_to[0, c] + step_to[0, p], column_to[1, c] + step_to[1, p]
+            number = fetch(b, column_at[c] + step_at[1, p], y, x, zero, at)
+        numbers[load] = number
+
+
+@launching.inner
+def _multiply(
+    left: Any, right: Any, sums: Any, ls: Any, rs: Any, x: int, y: int, fixed: Any
+) -> None:
+    """Add what DEPTH steps give; fixed: down, across, neighbours in a row."""
+    down, across, quad = fixed
+    for p in range(DEPTH):
+        for i in range(down):
+            ls[i] = left[p, y * down + i]
+        for j in range(across):
+            rs[j] = right[p, j // quad * quad * TILE + x * quad + j % quad]
+        for i in range(down):
+            for j in range(across):
+                sums[i, j] += ls[i] * rs[j]
+
+
+@launching.inner
+def _write(
+    sums: Any, bias: Any, out: Any, column_at: Any, corner: Any, sizes: Any,
+    biased: bool, zero: Any, x: int, y: int, what: int, fixed: Any,
+) -> None:  # fmt: skip
+    """A thread's part of the answer; fixed: as for `_multiply`."""
+    down, across, quad = fixed
+    for i in range(down):
+        r = corner[0] + y * down + i
+        if r < sizes[0]:
+            more = bias[corner[2] * sizes[0] + r] if biased else zero
+            for j in range(across):
+                c = j // quad * quad * TILE + x * quad + j % quad
+                at, beyond = column_at[c] + r * sizes[6], corner[1] + c - r
+                if corner[1] + c < sizes[1]:
+                    if what == SET:
+                        out[at] = sums[i, j] + more
+                    elif (
+                        what == LESS
+                        or (what == LESS_BELOW and beyond <= 0)
+                        or (what == LESS_ABOVE and beyond >= 0)
+                    ):
+                        out[at] -= sums[i, j]
+
+
 @cache
 def _product(
     kind: Any, shape: tuple[int, int], runs: tuple[bool, bool], what: int, real: Any
 ) -> Any:
-    """The kernel of a kind of product, for tiles of one shape."""
+    """The kernel of a kind of product, for tiles of one shape; sizes: see `run`."""
     step, column, target, fetch = kind
     (down, across), (left_runs, right_runs) = shape, runs
-    tile, depth, high, wide = TILE, DEPTH, TILE * down, TILE * across
-    team, quad, left_row, right_row = (
-        tile * tile,
-        min(QUAD, across),
-        high + QUAD,
-        wide + QUAD,
-    )
-    left_loads, right_loads = high * depth // team, wide * depth // team
+    high, wide, quad = TILE * down, TILE * across, min(QUAD, across)
+    left_row, right_row = high + QUAD, wide + QUAD
+    left_count, right_count = high * DEPTH // TEAM, wide * DEPTH // TEAM
 
     def kernel(
         a: Any, b: Any, bias: Any, out: Any, sizes: Any, biased: bool, zero: Any,
         at: Any,
     ) -> None:  # fmt: skip
-        left = cuda.shared.array((depth, left_row), real, alignment=16)
-        right = cuda.shared.array((depth, right_row), real, alignment=16)
-        step_at = cuda.shared.array((2, depth), np.int64)
-        step_to = cuda.shared.array((2, depth), np.int32)
+        left = cuda.shared.array((DEPTH, left_row), real, alignment=16)
+        right = cuda.shared.array((DEPTH, right_row), real, alignment=16)
+        step_at = cuda.shared.array((2, DEPTH), np.int64)
+        step_to = cuda.shared.array((2, DEPTH), np.int32)
         column_at = cuda.shared.array(wide, np.int64)
         column_to = cuda.shared.array((2, wide), np.int32)
-        next_left = cuda.local.array(left_loads, real)
-        next_right = cuda.local.array(right_loads, real)
+        next_left = cuda.local.array(left_count, real)
+        next_right = cuda.local.array(right_count, real)
         sums = cuda.local.array((down, across), real)
         ls, rs = cuda.local.array(down, real), cuda.local.array(across, real)
-        rows, columns, whole, chunk, groups, row, out_row, n = sizes
         x, y = cuda.threadIdx.x, cuda.threadIdx.y
-        t, block = y * tile + x, cuda.blockIdx.x
-        tiles = -(-columns // wide)
-        col0, block = block % tiles * wide, block // tiles
-        tiles = -(-rows // high)
-        row0, block = block % tiles * high, block // tiles
-        group, part = block % groups, block // groups
-        if what == LESS_BELOW and col0 >= row0 + high:
+        t = y * TILE + x
+        corner = _corner(cuda.blockIdx.x, high, wide, sizes)
+        row0, col0, group, part = corner
+        if _outside(corner, high, wide, what):
             return
-        if what == LESS_ABOVE and row0 >= col0 + wide:
-            return
-        for c in range(t, wide, team):
-            if col0 + c < columns:
-                place, to_y, to_x = column(col0 + c, group, at)
-                column_at[c], column_to[0, c], column_to[1, c] = place, to_y, to_x
-        for i in range(down):
-            for j in range(across):
-                sums[i, j] = zero
-        begin = part * chunk
-        end = min(begin + chunk, whole)
-        for these in range(begin - depth, end, depth):
-            first = these + depth  # the next ones
-            if t < depth and first + t < end:
+        _columns(column_at, column_to, t, wide, corner, sizes, at, column)
+        _clear(sums, zero, (down, across))
+        tables = step_at, step_to, column_at, column_to
+        begin = part * sizes[3]
+        end = min(begin + sizes[3], sizes[2])
+        for these in range(begin - DEPTH, end, DEPTH):
+            first = these + DEPTH  # the next ones
+            if t < DEPTH and first + t < end:
                 place, other, to_y, to_x = step(first + t, group, at)
                 step_at[0, t], step_at[1, t] = place, other
                 step_to[0, t], step_to[1, t] = to_y, to_x
             if these >= begin:
-                for load in range(left_loads):
-                    e = load * team + t
-                    if left_runs:
-                        left[e % depth, e // depth] = next_left[load]
-                    else:
-                        left[e // high, e % high] = next_left[load]
-                for load in range(right_loads):
-                    e = load * team + t
-                    if right_runs:
-                        right[e % depth, e // depth] = next_right[load]
-                    else:
-                        right[e // wide, e % wide] = next_right[load]
+                _keep(next_left, left, left_count, t, high, left_runs)
+                _keep(next_right, right, right_count, t, wide, right_runs)
             cuda.syncthreads()
             if first < end:
-                for load in range(left_loads):
-                    e = load * team + t
-                    r, p = (
-                        (e // depth, e % depth) if left_runs else (e % high, e // high)
-                    )
-                    number = zero
-                    if row0 + r < rows and first + p < end:
-                        number = a[(row0 + r) * row + step_at[0, p]]
-                    next_left[load] = number
-                for load in range(right_loads):
-                    e = load * team + t
-                    c, p = (
-                        (e // depth, e % depth) if right_runs else (e % wide, e // wide)
-                    )
-                    number = zero
-                    if col0 + c < columns and first + p < end:
-                        place = column_at[c] + step_at[1, p]
-                        to_y = column_to[0, c] + step_to[0, p]
-                        to_x = column_to[1, c] + step_to[1, p]
-                        number = fetch(b, place, to_y, to_x, zero, at)
-                    next_right[load] = number
+                _from_left(a, next_left, step_at, t, row0, first, end, sizes, zero,
+                           (left_count, high, left_runs))  # fmt: skip
+                _from_right(b, next_right, tables, t, col0, first, end, sizes, zero, at,
+                            fetch, (right_count, wide, right_runs))  # fmt: skip
             if these >= begin:
-                for p in range(depth):
-                    for i in range(down):
-                        ls[i] = left[p, y * down + i]
-                    for j in range(across):
-                        rs[j] = right[p, j // quad * quad * tile + x * quad + j % quad]
-                    for i in range(down):
-                        for j in range(across):
-                            sums[i, j] += ls[i] * rs[j]
+                _multiply(left, right, sums, ls, rs, x, y, (down, across, quad))
             cuda.syncthreads()
         # All have read where the right factor's columns begin; now the answer's.
-        for c in range(t, wide, team):
-            if col0 + c < columns:
-                column_at[c] = part * n + target(col0 + c, group, at)
+        _targets(column_at, t, wide, corner, sizes, at, target)
         cuda.syncthreads()
-        for i in range(down):
-            r = row0 + y * down + i
-            if r < rows:
-                more = bias[group * rows + r] if biased else zero
-                for j in range(across):
-                    c = j // quad * quad * tile + x * quad + j % quad
-                    if col0 + c < columns:
-                        if what == SET:
-                            out[column_at[c] + r * out_row] = sums[i, j] + more
-                        elif (
-                            what == LESS
-                            or (what == LESS_BELOW and col0 + c <= r)
-                            or (what == LESS_ABOVE and col0 + c >= r)
-                        ):
-                            out[column_at[c] + r * out_row] -= sums[i, j]
+        _write(sums, bias, out, column_at, corner, sizes, biased, zero, x, y, what,
+               (down, across, quad))  # fmt: skip
 
     return launching.kernel(kernel, REGISTERS)
 
