@@ -37,7 +37,7 @@ WINGS = {
     "operators": ("operators", 12_300),
     "graphs of symbols": ("graphs", 1_550),
     "fast kernels": ("fast", 4_345),
-    "CUDA": ("cuda", 9_205),
+    "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_725),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback amp numerics",

@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -38,13 +39,18 @@ _thread = threading.local()
 _OUTSIDE: Final = {"device": None, "stream": 0, "last": None, "lane": 0}
 
 
+#: So many arrays over the same bytes are kept.
+MOST_VIEWS = 16
+
+
 class DeviceBytes:
     """Some bytes of a device's memory; what `Region.data` is on a CUDA device."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "views")
 
     def __init__(self, array: Any) -> None:
         self.array = array  # one of numba's device arrays, flat, uint8
+        self.views: dict[Any, Any] = {}
 
     def __getitem__(self, part: slice) -> DeviceBytes:
         return DeviceBytes(self.array[part])
@@ -58,10 +64,16 @@ class DeviceBytes:
         It shares the memory. One without axes has the shape (1,); element types that
         NumPy itself does not have are seen as unsigned integers of their size.
         """
+        # Programs ask for the same again and again, and numba takes 20 µs for each.
+        key = shape, dtype, offset
+        if (known := self.views.get(key)) is not None:
+            return known
         kind = plain(np.dtype(dtype))
-        size = int(np.prod(shape, dtype=np.int64))
-        part = self.array[offset : offset + size * kind.itemsize]
-        return part.view(kind).reshape(*(shape or (1,)))
+        part = self.array[offset : offset + prod(shape) * kind.itemsize]
+        if len(self.views) >= MOST_VIEWS:
+            self.views.clear()
+        self.views[key] = found = part.view(kind).reshape(*(shape or (1,)))
+        return found
 
 
 def plain(dtype: Any) -> Any:

@@ -22,7 +22,9 @@ from minimx.cuda.kernels.pointwise import (
     imported,
     known,
     loaded,
+    over_elements,
     stored,
+    together,
     types,
 )
 from minimx.fast.fusion.loop_text import Loop
@@ -42,7 +44,6 @@ from minimx.cuda.kernels.mathematics import {functions}
 
 @cuda.jit
 def kernel({arguments}):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
 '''
 
 
@@ -116,15 +117,19 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         functions=imported(sorted(called), wide, dtypes),
         arguments=", ".join(arguments),
     )
-    body, base = [], 0
+    places: list[str] = []
+    loads, base = {}, 0
     for operand, even, count in zip(loop.operands, plain, axes, strict=True):
         if operand.number:
             continue
+        name, at = operand.name, "i"
         if not even:
-            body += address_lines("at", "i", f"steps[{base}]", count, base + 1)
+            at = f"{name}_at"
+            places += address_lines(at, "i", f"steps[{base}]", count, base + 1)
             base += 1 + 2 * count
-        found = f"{operand.name}_[{'i' if even else 'at'}]"
-        body.append(f"{operand.name} = {loaded(found, operand.dtype)}")
+        found = loaded(f"{name}_[{at}]", operand.dtype)
+        loads[name] = found, computing(operand.dtype)
+    body = []
     for line in loop.lines:
         names = dict(zip(line.formula.operands, line.sources, strict=True))
         read = [computing(dtype) for dtype in line.ins or [line.out]]
@@ -136,4 +141,6 @@ def write(loop: Loop, plain: Sequence[bool], axes: Sequence[int]) -> str:
         f"{y}_[i] = {stored(name, dtype) if dtype in NARROW else name}"
         for y, (name, dtype) in zip(outs, loop.outs, strict=True)
     ]
-    return head + "".join(f"        {line}\n" for line in body)
+    if places:
+        return head + over_elements(places, loads, body)
+    return head + together(loads, body)

@@ -20,24 +20,27 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numba import config, types
 from numba import cuda as numba_cuda
-from numba import types
 from numba.np.numpy_support import as_dtype
 
 from minimx.core.drivers import copies
 from minimx.cuda import toolkit
-from minimx.cuda.driver import current_stream
+from minimx.cuda.kernels import packed
 
 #: Threads of a block on a device, and blocks at most: enough to hide the latency of
 #: memory on every device there is.
-THREADS, MOST_BLOCKS = 256, 4096
+THREADS, MOST_BLOCKS = 256, 1 << 16
 #: Blocks and threads in the simulator; tests choose others.
 SIMULATED_GRID = [1, 2]
 
 SIMULATED = toolkit.simulated()
 
-# numba does not say what this module has.
+# numba does not say what these modules have.
 cuda: Any = numba_cuda
+_config: Any = config
+# Small arrays are no mistake here: a launch with few blocks need not be warned of.
+_config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +50,7 @@ def _shared_once(array: Callable[..., Any]) -> Callable[..., Any]:
     look at once get memory of their own each, and never see the other's numbers.
     """
 
-    def agreed(shared: Any, shape: Any, dtype: Any) -> Any:
+    def agreed(shared: Any, shape: Any, dtype: Any, alignment: int = 0) -> Any:
         caller = sys._getframe(1)
         line = caller.f_code, caller.f_lineno
         if shape == 0:  # as much as the launch brought with it
@@ -69,13 +72,15 @@ if SIMULATED:
     played.array = _shared_once(played.array)
 
 
-def kernel(function: Callable[..., None]) -> Any:
+def kernel(function: Callable[..., None], registers: int | None = None) -> Any:
     """Declare what one CUDA thread does: a function that returns nothing.
 
     numba compiles it for the element types of the first launch with them; what it
-    cannot compile is an error then.
+    cannot compile is an error then. registers: how many a thread has at most.
     """
-    return cuda.jit(function)
+    if registers is None or SIMULATED:
+        return cuda.jit(function)
+    return cuda.jit(max_registers=registers)(function)
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -104,12 +109,12 @@ def geometry(n: int) -> tuple[int, int]:
 def run(function: Any, n: int, *args: Any) -> None:
     """Launch a kernel over `n` pieces of work, into the stream of this thread.
 
-    args: flat device arrays, numbers, and tuples of numbers. Does not wait; nothing is
-    launched for n = 0. Only inside `working` of a device, as all launches.
+    args: contiguous device arrays, which the kernel sees with one axis; numbers; tuples
+    of numbers. Does not wait; nothing is launched for n = 0. Only inside `working` of a
+    device, as all launches.
     """
     if n > 0:
-        blocks, threads = geometry(n)
-        function[blocks, threads, current_stream()](*args)
+        packed.launch(function, *geometry(n), *args)
 
 
 def flat(*arrays: Any) -> list[Any]:
@@ -122,7 +127,7 @@ def over(function: Any, n: int, arrays: Iterable[Any], *args: Any) -> None:
 
     arrays: contiguous device arrays of any shape; the kernel sees them with one axis.
     """
-    run(function, n, *flat(*arrays), n, *args)
+    run(function, n, *arrays, n, *args)
 
 
 def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
@@ -131,7 +136,7 @@ def by_teams(function: Any, groups: int, team: int, *args: Any) -> None:
     There may be fewer blocks than groups: a block takes every `cuda.gridDim.x`-th.
     """
     blocks = min(groups, 2 if SIMULATED else MOST_BLOCKS)
-    function[blocks, team, current_stream()](*args)
+    packed.launch(function, blocks, team, *args)
 
 
 def duplicate(x: Any, out: Any) -> None:

@@ -6,12 +6,14 @@
 
 A formula becomes a file with one CUDA kernel: thread by thread an output element, found
 by its number; where operands have other shapes, the number is taken apart into an index
-along every axis.
+along every axis. Where all move together a thread fetches FETCHED elements of each
+before it computes: memory answers late, and the more that is asked for, the less it
+matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -30,6 +32,9 @@ from minimx.cuda.kernels.launching import cuda
 
 Launch = Callable[..., None]
 
+#: Elements of each operand that a thread asks memory for at a time.
+FETCHED = 4
+
 #: The identity: copies, casts, and all that only moves elements.
 SAME = Formula("x", ("x",))
 
@@ -46,7 +51,6 @@ from minimx.cuda.kernels.mathematics import {functions}
 
 @cuda.jit
 def kernel({arguments}):
-    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
 '''
 
 
@@ -78,12 +82,59 @@ def write(
             [*(f"{name}_" for name in names), "out_", "n", "steps", *numbers]
         ),
     )
-    lines = _places([*names, "out"], layout, axes)
-    for name, dtype, how in zip(names, ins, layout, strict=False):
-        found = f"{name}_[{_index(name, how)}]"
-        lines.append(f"{name} = {loaded(found, dtype)}")
-    lines.append(f"out_[{_index('out', layout[len(names)])}] = {stored(body, out)}")
-    return head + "".join(f"        {line}\n" for line in lines)
+    places = _places([*names, "out"], layout, axes)
+    loads = {
+        name: (loaded(f"{name}_[{_index(name, how)}]", dtype), computing(dtype))
+        for name, dtype, how in zip(names, ins, layout, strict=False)
+    }
+    last = f"out_[{_index('out', layout[len(names)])}] = {stored(body, out)}"
+    if "?" in layout:
+        return head + over_elements(places, loads, [last])
+    fixed = [
+        f"{n} = {loads.pop(n)[0]}"
+        for n, how in zip(names, layout, strict=False)
+        if how == "0"
+    ]
+    return head + "".join(f"    {line}\n" for line in fixed) + together(loads, [last])
+
+
+Loads = dict[str, tuple[str, DType]]
+
+
+def over_elements(places: Sequence[str], loads: Loads, lines: Sequence[str]) -> str:
+    """A loop over elements: `i` is taken apart, what it needs is loaded, then `lines`.
+
+    loads: for each name the text that loads it, and its type.
+    """
+    every = [
+        *places,
+        *(f"{name} = {text}" for name, (text, _) in loads.items()),
+        *lines,
+    ]
+    head = "    for i in range(cuda.grid(1), n, cuda.gridsize(1)):\n"
+    return head + "".join(f"        {line}\n" for line in every)
+
+
+def together(loads: Loads, lines: Sequence[str]) -> str:
+    """`over_elements`, with FETCHED elements of each operand on their way at a time."""
+
+    def loop(body: Iterable[str]) -> list[str]:
+        inside = [f"for k in range({FETCHED}):", "    i = first + k * cuda.gridsize(1)"]
+        return [*inside, "    if i < n:", *(f"        {line}" for line in body)]
+
+    fetched = [
+        f"{name}_fetched = cuda.local.array({FETCHED}, {codegen.numba_type(dtype)})"
+        for name, (_, dtype) in loads.items()
+    ]
+    fetch = [f"{name}_fetched[k] = {text}" for name, (text, _) in loads.items()]
+    taken = [f"{name} = {name}_fetched[k]" for name in loads]
+    head = f"    for first in range(cuda.grid(1), n, {FETCHED} * cuda.gridsize(1)):\n"
+    body = [*(loop(fetch) if fetch else []), *loop([*taken, *lines])]
+    return (
+        "".join(f"    {line}\n" for line in fetched)
+        + head
+        + "".join(f"        {line}\n" for line in body)
+    )
 
 
 def loaded(text: str, dtype: DType) -> str:

@@ -162,9 +162,18 @@ def tiles(direction: str, at: Geometry) -> Tiles:
     if direction == DATA:
         return Tiles(channels, at.images * at.height * at.width, filters * window, 1)
     rows, columns = filters, channels * window
-    blocks = at.groups * -(-rows // SIDE) * -(-columns // SIDE)
-    parts = max(1, min(-(-BUSY // blocks), stops // SHORTEST))
-    return Tiles(rows, columns, stops, -(-stops // -(-stops // parts)))
+    return Tiles(rows, columns, stops, parts(rows, columns, stops, at.groups))
+
+
+def parts(rows: int, columns: int, depth: int, groups: int) -> int:
+    """Into how many sums a product is cut: into enough to keep a device busy.
+
+    >>> parts(2048, 2048, 2048, groups=1), parts(64, 64, 1 << 16, groups=1)
+    (1, 128)
+    """
+    blocks = groups * -(-rows // SIDE) * -(-columns // SIDE)
+    wanted = max(1, min(-(-BUSY // blocks), depth // SHORTEST))
+    return -(-depth // -(-depth // wanted))
 
 
 def _library(direction: str, at: Geometry, itemsize: int, narrow: str) -> Algorithm:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks.cases import CASES, GROUPS, Case
 from tests.benchmarks.peers import PEERS
-from tests.benchmarks.reporting import tables
+from tests.benchmarks.reporting import gpu, tables
 from tests.benchmarks.reporting.ratios import three
 from tests.benchmarks.reporting.results import RESULTS, Latest, every, latest
 from tests.benchmarks.roofline import measuring, picture
@@ -57,6 +57,7 @@ COMMANDS = """## Measure it yourself
     make bench FLAGS="--only chain lstm"         # some cases
     python -m tests.benchmarks history chain     # a case over the days
     python -m tests.benchmarks roofline          # operators beside the machine
+    make bench-cuda                              # on a machine with an NVIDIA GPU
     python -m tests.benchmarks pages             # this page again, from the results
 
 Do it on a machine that does nothing else. An interrupted run keeps what it has
@@ -175,7 +176,7 @@ def page(found: Sequence[Latest], data: Path | None, why: dict[str, str]) -> str
     """The book's page. found: by machine, the newest first."""
     parts = [HEAD.strip(), *missed(found, why)]
     parts += [text for at in found[:1] for text in results(at)]
-    parts += [*roofline(data), COMMANDS.strip()]
+    parts += [*roofline(data), *gpu.section(gpu.newest()), COMMANDS.strip()]
     return "\n\n".join(parts) + "\n"
 
 

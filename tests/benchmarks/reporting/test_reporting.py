@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
 import pytest
 
 from tests.benchmarks.cases import CASES, TARGETS, Target
-from tests.benchmarks.reporting import page, tables
+from tests.benchmarks.cuda import Row
+from tests.benchmarks.reporting import gpu, page, tables
 from tests.benchmarks.reporting.history import history
 from tests.benchmarks.reporting.ratios import (
     Values,
@@ -281,3 +283,19 @@ def test_the_page_and_the_readme_are_those_of_the_results() -> None:
 def test_the_readme_keeps_what_stands_around_the_table() -> None:
     text = f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n"
     assert page.with_table(text, "new") == text.replace("old", "new")
+
+
+def test_a_gpus_rows_have_rates_and_shares(tmp_path: Path) -> None:
+    row = Row("a + b", 2e-3, {"PyTorch": 1e-3}, 4e9, "B", "0.50 of the best copy")
+    saved = {"date": "2026-01-02", "card": "<gpu(0): a card>", "rows": [row._asdict()]}
+    for name in ("gpu-2026-01-02-a-card.json", "gpu-2025-01-02-another.json"):
+        (tmp_path / name).write_text(json.dumps(saved), encoding="utf-8")
+    path = gpu.newest(tmp_path)
+    assert path is not None
+    assert path.name == "gpu-2026-01-02-a-card.json"
+    *_, when, table = gpu.section(path)
+    assert when == "2026-01-02, gpu(0): a card."
+    cells = ["a + b", "2,000 µs", "2,000 GB/s", "0.50 of PyTorch"]
+    for cell in (*cells, "0.50 of the best copy"):
+        assert f" {cell} |" in table
+    assert list(gpu.section(None)) == []

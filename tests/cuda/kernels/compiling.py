@@ -57,11 +57,19 @@ def _type(value: Any) -> Any:
 
 def jit(function: Any = None, **options: Any) -> Any:
     """In place of numba's: kernels are ours, what they call is numba's."""
+    if function is None and set(options) == {"max_registers"}:
+        return Kernel
     if function is None or options:
         return _jit(function, **options)
     return Kernel(function)
 
 
+#: Operators on so many matrices; large ones are cut into blocks.
+ALGEBRA = {
+    **dict.fromkeys(("_linalg_potrf", "_linalg_inverse", "_linalg_det"), 1),
+    **dict.fromkeys(("_linalg_gelqf", "_linalg_syevd", "_npi_svd"), 1),
+    **dict.fromkeys(("_linalg_trsm", "_npi_solve"), 2),
+}
 #: Calls that reach further kernels: those of blocks, tiles and random numbers.
 MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
     ("Dropout", [(3, 4)], {"training": True}),
@@ -74,6 +82,7 @@ MORE: list[tuple[str, list[tuple[int, ...]], dict[str, Any]]] = [
     ("norm", [(2, 3000)], {"axis": 1}),
     ("dot", [(64, 64), (64, 64)], {}),
 ]
+MORE += [(name, [(300, 300)] * count, {}) for name, count in ALGEBRA.items()]
 
 
 def launch(op: Any, specs: tuple[Any, ...]) -> Any:
@@ -175,6 +184,13 @@ def allocated(*wanted: tuple[Any, Any]) -> Iterator[list[Any]]:
     yield [np.ones(shape, dtype) for shape, dtype in wanted]
 
 
+def by_numba(kernel: Any, blocks: int, threads: Any, *args: Any) -> None:
+    """In place of a launch whose arguments are packed by us."""
+    from minimx.cuda.kernels.packed import flat
+
+    kernel[blocks, threads](*flat(args))
+
+
 def round_twice() -> None:
     """A product and a sum of a fused loop must not become one instruction."""
     from minimx.core.kernels.formula import Formula
@@ -200,10 +216,10 @@ def main() -> int:
     warnings.simplefilter("ignore")
     knobs.set(MXNET_CUDNN_AUTOTUNE_DEFAULT=0)  # there is no device to measure on
     tools.jit, tools.to_device = jit, lambda array: array
-    from minimx.cuda.kernels import scratch
+    from minimx.cuda.kernels import packed, scratch
     from minimx.cuda.kernels.arrays import places
 
-    scratch.allocated = allocated
+    scratch.allocated, packed.launch = allocated, by_numba
     room: Any = places
     room.current_device = lambda: None  # no thread works for a device
     compile_all()

@@ -29,8 +29,10 @@ def teams_of_two() -> Iterator[None]:
         ("BatchNorm", [(3, 2, 3), *[(2,)] * 4], {"training": True, "fix_gamma": False}),
         ("Convolution", [IMAGE, (1, 2, 2, 1), (1,)], {**CONV, "kernel": (2, 1),
                                                       "num_filter": 1}),
+        ("softmax", [(3, 131)], {"temperature": 0.5}),
+        ("log_softmax", [(3, 131)], {}),
     ],
-    ids=["BatchNorm", "Convolution"],
+    ids=["BatchNorm", "Convolution", "softmax", "log_softmax"],
 )  # fmt: skip
 def test_a_team_finds_what_the_cpu_finds(
     call: tuple[str, list[tuple[int, ...]], dict[str, object]],

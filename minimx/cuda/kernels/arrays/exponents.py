@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import POWERS
-from minimx.cuda.driver import current_stream
-from minimx.cuda.kernels import launching, pointwise, scratch
+from minimx.cuda.kernels import launching, packed, pointwise, scratch
 from minimx.cuda.kernels.launching import cuda
 
 LOWEST, HIGHEST, HEAD = POWERS[0], POWERS[-1], 4
@@ -84,5 +83,5 @@ def count(bits: Any, fraction: int, mask: int, out: Any) -> None:
     with scratch.allocated((COLUMNS, np.int64), (blocks, np.float64)) as (counts, sums):
         pointwise.filler(np.int64(0))(counts)
         settings = n, fraction, mask
-        _counted[blocks, threads, current_stream()](bits, counts, sums, *settings)
+        packed.launch(_counted, blocks, threads, bits, counts, sums, *settings)
         launching.over(_written, COLUMNS, (counts, sums, out), blocks)

@@ -1,4 +1,7 @@
-"""Linear algebra on stacks of small matrices on CUDA: a block of threads for a matrix.
+"""Linear algebra on stacks of matrices on CUDA: factors, and what they solve.
+
+A block of threads does a matrix, or, of those with more than `blocked.LARGE` rows, some
+columns at a time; all multiprocessors do the rest of such a matrix (`blocked`).
 
 Everything is in place and right-looking: when a column of a factor is done, all threads
 of the block take its share from what lies right and below; when a row of the answer to
@@ -18,6 +21,9 @@ from typing import Any
 import numpy as np
 
 from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.arrays import blocked
+from minimx.cuda.kernels.arrays.blocked import Part
+from minimx.cuda.kernels.core import tiled
 from minimx.cuda.kernels.default_launch import real, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import abs as size_of
@@ -25,6 +31,11 @@ from minimx.cuda.kernels.mathematics import log, sign, sqrt
 
 #: The threads of a matrix whose side is at most SMALL, and of larger ones.
 TEAMS, SMALL = ([1, 1] if launching.SIMULATED else [32, 256]), 32
+#: The threads that choose the rows of large matrices.
+CHOOSING = 4 if launching.SIMULATED else 512
+#: So many threads of a block share a row of what is updated; so many rows a thread asks
+#: memory for before it waits.
+LANES, AHEAD = (2, 2) if launching.SIMULATED else (32, 8)
 #: So many columns of an answer are a block's.
 STRIP = 2 if launching.SIMULATED else 32
 
@@ -101,6 +112,12 @@ def _triangular(team: int) -> Any:
     return kernel
 
 
+@launching.kernel
+def _scaled(b: Any, out: Any, n: int, alpha: Any) -> None:
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        out[i] = alpha * b[i]
+
+
 @runs("_linalg_trsm", types=real)
 def trsm(
     a: Any, b: Any, transpose: bool, rightside: bool, lower: bool, alpha: float,
@@ -116,28 +133,44 @@ def trsm(
     triangle = (1, side) if turn else (side, 1)
     steps = (*triangle, *((side, 1) if rightside else (1, per)))
     strips, factor = -(-per // STRIP), out.dtype.type(alpha)
-    count = out.size // (side * per) * strips
+    stack = out.size // (side * per)
+    count = stack * strips
     sizes = count, strips, per, side, steps, lower != turn, factor
     with scratch.aside(out, a) as target:
+        if side > blocked.LARGE:
+            launching.over(_scaled, out.size, (b, target), factor)
+            flat_a, x = launching.flat(a, target)
+            system = Part(0, side * per, steps[3], steps[2])
+            blocked.eliminate(
+                flat_a, Part(0, side * side, *triangle), x, system, (stack, side, per),
+                lower != turn,
+            )  # fmt: skip
+            return
         together(_triangular, count, side, *launching.flat(a, b, target), *sizes)
+
+
+@launching.kernel
+def _halved(a: Any, out: Any, size: int, n: int, lower: bool) -> None:
+    """A triangle of each matrix, and zeros on the other side."""
+    for e in range(cuda.grid(1), size, cuda.gridsize(1)):
+        i, j = e // n % n, e % n
+        out[e] = a[e] if (i >= j if lower else i <= j) else 0
 
 
 @cache
 def _cholesky(team: int) -> Any:
-    """The kernel in which `team` threads factorise a matrix."""
+    """The kernel in which `team` threads factorise a matrix, in its place."""
+    lanes = min(LANES, team)
 
     @launching.kernel
-    def kernel(a: Any, out: Any, count: int, n: int, down: int, across: int) -> None:
+    def kernel(
+        out: Any, count: int, n: int, begin: int, apart: int, down: int, across: int
+    ) -> None:
+        """The lower triangle with these steps, n rows from `begin` on."""
         t = cuda.threadIdx.x
         for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
-            corner = s * n * n
-            for e in range(t, n * n, team):
-                i, j = e // n, e % n
-                inside = i >= j if across == 1 else i <= j
-                out[corner + e] = a[corner + e] if inside else 0
-            meet(team)
             for k in range(n):
-                at = corner + k * (down + across)
+                at = begin + s * apart + k * (down + across)
                 pivot = out[at]
                 # Of a negative number NaN; so that 0 is no better, 0 / 0.
                 root = sqrt(pivot) if pivot != 0 else pivot / pivot
@@ -145,10 +178,8 @@ def _cholesky(team: int) -> Any:
                 for i in range(t, n - k, team):
                     out[at + i * down] = out[at + i * down] / root if i else root
                 meet(team)
-                rest = n - k - 1
-                for e in range(t, rest * rest, team):
-                    i, j = e // rest + 1, e % rest + 1
-                    if j <= i:
+                for i in range(1 + t // lanes, n - k, team // lanes):
+                    for j in range(1 + t % lanes, i + 1, lanes):
                         share = out[at + i * down] * out[at + j * down]
                         out[at + i * down + j * across] -= share
                 meet(team)
@@ -164,8 +195,22 @@ def potrf(a: Any, lower: bool, out: Any) -> None:
     where that shows: MXNet does not look at what cuSOLVER says of it either.
     """
     n = sides(a)[0]
-    count, steps = out.size // (n * n), (n, 1) if lower else (1, n)
-    together(_cholesky, count, n, *launching.flat(a, out), count, n, *steps)
+    count, x = out.size // (n * n), out.reshape(-1)
+    launching.over(_halved, out.size, (a, out), n, lower)
+    wide = blocked.WIDE if n > blocked.LARGE else n
+    whole = Part(0, n * n, *((n, 1) if lower else (1, n)))
+    for k in range(0, n, wide):
+        end = min(k + wide, n)
+        rest, corner = n - end, whole.shifted(k, k)
+        together(_cholesky, count, end - k, x, count, end - k, *corner)
+        if rest:
+            panel, inner = whole.shifted(end, k), whole.shifted(end, end)
+            sizes = count, end - k, rest
+            blocked.solve_rows(x, corner, x, panel.turned(), sizes)
+            blocked.subtract(
+                x, panel, x, panel.turned(), x, inner, (count, rest, rest, end - k),
+                tiled.LESS_BELOW,
+            )  # fmt: skip
 
 
 # -- LU --------------------------------------------------------------------------------
@@ -189,17 +234,21 @@ def _largest(best: Any, where: Any, team: int) -> None:
 
 
 @cache
-def _lu(team: int) -> Any:
-    """The kernel in which `team` threads factorise a matrix, in its place."""
+def _lu(team: int, real: Any) -> Any:
+    """The kernel in which `team` threads factorise columns, in their place."""
+    lanes, ahead = min(LANES, team), AHEAD
+    rows = team // lanes
 
     @launching.kernel
-    def kernel(a: Any, swaps: Any, count: int, n: int) -> None:
+    def kernel(a: Any, swaps: Any, count: int, n: int, begin: int, end: int) -> None:
+        """Columns from `begin` to `end`, of those rows that are not chosen yet."""
         best = cuda.shared.array(team, np.float64)
         where = cuda.shared.array(team, np.int64)
+        held = cuda.local.array(ahead, real)
         t = cuda.threadIdx.x
         for s in range(cuda.blockIdx.x, count, cuda.gridDim.x):
             corner = s * n * n
-            for k in range(n):
+            for k in range(begin, end):
                 best[t], where[t] = -1.0, k
                 for i in range(k + t, n, team):
                     length = size_of(a[corner + i * n + k])
@@ -211,7 +260,7 @@ def _lu(team: int) -> Any:
                     swaps[s * n + k] = chosen
                 if chosen != k:
                     other = corner + chosen * n
-                    for j in range(t, n, team):
+                    for j in range(begin + t, end, team):
                         a[top + j], a[other + j] = a[other + j], a[top + j]
                 meet(team)
                 pivot = a[top + k]
@@ -219,21 +268,67 @@ def _lu(team: int) -> Any:
                     for i in range(k + 1 + t, n, team):
                         a[corner + i * n + k] /= pivot
                 meet(team)
-                rest = n - k - 1
-                for e in range(t, rest * rest, team):
-                    i, j = corner + (k + 1 + e // rest) * n, k + 1 + e % rest
-                    a[i + j] -= a[i + k] * a[top + j]
+                for j in range(k + 1 + t % lanes, end, lanes):
+                    above = a[top + j]
+                    for first in range(k + 1 + t // lanes, n, ahead * rows):
+                        for h in range(ahead):
+                            place = corner + min(first + h * rows, n - 1) * n
+                            held[h] = a[place + j] - a[place + k] * above
+                        for h in range(ahead):
+                            if first + h * rows < n:
+                                a[corner + (first + h * rows) * n + j] = held[h]
                 meet(team)
 
     return kernel
 
 
+@launching.kernel
+def _swapped(
+    x: Any, swaps: Any, lines: int, n: int, per: int, begin: int, end: int, gap: Any
+) -> None:
+    """Swap rows of the columns of x as the rows from `begin` to `end` were chosen.
+
+    n, per: rows and columns of every matrix. gap: between these columns all is done.
+    """
+    kept = per - gap[1] + gap[0]
+    for c in range(cuda.grid(1), lines, cuda.gridsize(1)):
+        s, j = c // kept, c % kept
+        at = s * n * per + (j if j < gap[0] else j - gap[0] + gap[1])
+        for i in range(begin, end):
+            other = swaps[s * n + i]
+            if other != i:
+                one, two = at + i * per, at + other * per
+                x[one], x[two] = x[two], x[one]
+
+
+def _swap(x: Any, swaps: Any, sizes: Any, rows: Any, gap: Any = (0, 0)) -> None:
+    """Swap rows of every column; sizes: the stack, rows, columns."""
+    stack, n, per = sizes
+    lines = stack * (per - gap[1] + gap[0])
+    launching.run(_swapped, lines, x, swaps, lines, n, per, *rows, gap)
+
+
 def _factorised(a: Any, factors: Any, swaps: Any) -> None:
     """Fill factors with L below its diagonal of ones, and U; swaps: of rows."""
     n = sides(a)[0]
-    count = a.size // (n * n)
+    count, x = a.size // (n * n), factors.reshape(-1)
+    large = n > blocked.LARGE
+    wide, team = (blocked.PANEL, CHOOSING) if large else (n, TEAMS[n > SMALL])
+    kernel = _lu(team, np.dtype(a.dtype).type)
     launching.duplicate(a, factors)
-    together(_lu, count, n, factors.reshape(-1), swaps, count, n)
+    whole = Part(0, n * n, n, 1)
+    for k in range(0, n, wide):
+        end = min(k + wide, n)
+        launching.by_teams(kernel, count, team, x, swaps, count, n, k, end)
+        _swap(x, swaps, (count, n, n), (k, end), (k, end))
+        rest, depth, above = n - end, end - k, whole.shifted(k, end)
+        blocked.solve_rows(
+            x, whole.shifted(k, k), x, above, (count, depth, rest), unit=True
+        )
+        blocked.subtract(
+            x, whole.shifted(end, k), x, above, x, whole.shifted(end, end),
+            (count, rest, rest, depth),
+        )  # fmt: skip
 
 
 def _factors(a: Any) -> Any:
@@ -285,6 +380,51 @@ def _solving(team: int) -> Any:
     return kernel
 
 
+@launching.kernel
+def _identity(out: Any, size: int, n: int) -> None:
+    for e in range(cuda.grid(1), size, cuda.gridsize(1)):
+        out[e] = 1 if e // n % n == e % n else 0
+
+
+@launching.kernel
+def _regular(factors: Any, swaps: Any, count: int, n: int) -> None:
+    """Instead of the first swap -1 where a matrix is singular; else as it is."""
+    for s in range(cuda.grid(1), count, cuda.gridsize(1)):
+        zeros = 0
+        for i in range(n):
+            zeros += factors[(s * n + i) * n + i] == 0
+        if zeros:
+            swaps[s * n] = -1
+
+
+@launching.kernel
+def _replaced(
+    swaps: Any, out: Any, size: int, n: int, per: int, otherwise: Any
+) -> None:
+    """What `_regular` found singular has no solution."""
+    for e in range(cuda.grid(1), size, cuda.gridsize(1)):
+        if swaps[e // (n * per) * n] < 0:
+            out[e] = otherwise
+
+
+def _solved_in_blocks(
+    arrays: Any, count: int, n: int, per: int, unit: bool, otherwise: Any
+) -> None:
+    """What `_solving` does, for large matrices; count: of them."""
+    factors, swaps, b, out = arrays
+    if unit:
+        launching.run(_identity, out.size, out, out.size, n)
+    else:
+        launching.duplicate(b, out)
+    _swap(out, swaps, (count, n, per), (0, n))
+    whole, system = Part(0, n * n, n, 1), Part(0, n * per, per, 1)
+    for lower in (True, False):
+        sizes = count, n, per
+        blocked.eliminate(factors, whole, out, system, sizes, lower, unit=lower)
+    launching.run(_regular, count, factors, swaps, count, n)
+    launching.run(_replaced, out.size, swaps, out, out.size, n, per, otherwise)
+
+
 def _solved(a: Any, b: Any, out: Any, unit: bool, otherwise: float) -> None:
     """Fill out with the solution of a out = b; unit: b is not read."""
     n = sides(a)[0]
@@ -294,6 +434,10 @@ def _solved(a: Any, b: Any, out: Any, unit: bool, otherwise: float) -> None:
     with _factors(a) as (factors, swaps):
         _factorised(a, factors, swaps)
         arrays, sizes = launching.flat(factors, swaps, b, out), (count, strips, per, n)
+        if n > blocked.LARGE:
+            stack = a.size // (n * n)
+            _solved_in_blocks(arrays, stack, n, per, unit, number)
+            return
         together(_solving, count, n, *arrays, *sizes, unit, number)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from minimx.core.kernels.convolution import DATA, FORWARD, WEIGHT, Algorithm, Geometry
 from minimx.cuda.kernels import launching
-from minimx.cuda.kernels.core import implicit
+from minimx.cuda.kernels.core import implicit, reduce
 from minimx.cuda.kernels.launching import cuda
 
 #: The threads that share one element of the weight's gradient (a power of 2).
@@ -124,16 +124,10 @@ def _weight(team: int, real: Any) -> Any:
     return kernel
 
 
-@launching.kernel
-def _bias(dout: Any, dbias: Any, n: int, zero: Any, at: Any) -> None:
-    stops = at.out_h * at.out_w
-    for f in range(cuda.grid(1), n, cuda.gridsize(1)):
-        total = zero
-        for image in range(at.images):
-            plane = (image * at.filters + f) * stops
-            for stop in range(stops):
-                total += dout[plane + stop]
-        dbias[f] = total
+@cache
+def _bias(shape: tuple[int, int, int], real: Any) -> Any:
+    """The sum (dout, dbias) over images and stops; shape: images, filters, stops."""
+    return reduce.reduction("sum", shape, (0, 2), real)
 
 
 def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -167,6 +161,7 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
 
 def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     """The launch (dout, data, dweight, dbias or None)."""
+    shape = at.images, at.filters, at.out_h * at.out_w
 
     def launch(dout: Any, data: Any, dweight: Any, dbias: Any) -> None:
         flat = launching.flat(dout, data, dweight)
@@ -177,6 +172,6 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
             found = _weight(team, np.dtype(dweight.dtype))
             launching.by_teams(found, n, team, *flat, n, zero, at)
         if dbias is not None:
-            launching.over(_bias, at.filters, (dout, dbias), zero, at)
+            _bias(shape, np.dtype(dbias.dtype))(dout.reshape(-1), dbias)
 
     return launch

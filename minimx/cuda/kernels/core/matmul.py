@@ -3,10 +3,9 @@
     product(a, b, out, ta, tb)     out = op(a) · op(b), for stacks of matrices
 
 Small products give every thread one element of the answer. Large ones are cut into
-tiles: the threads of a block fetch a tile of each factor into shared memory, where
-every number is then used TILE times. Where CuPy is installed, its cuBLAS does the large
-ones instead. Nothing else of CuPy is used: it sees our arrays as its own, without a
-copy, and works in our stream.
+tiles (`tiled`). Where CuPy is installed, its cuBLAS does the large ones instead.
+Nothing else of CuPy is used: it sees our arrays as its own, without a copy, and works
+in our stream.
 """
 
 from __future__ import annotations
@@ -15,17 +14,15 @@ from functools import cache
 from importlib import import_module, util
 from typing import Any
 
-import numpy as np
-
 from minimx.cuda.driver import current_stream
 from minimx.cuda.kernels import launching, scratch
+from minimx.cuda.kernels.core import tiled
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.recording import not_recorded
+from minimx.fast.convolution.algorithms import parts
 
 #: Products with fewer multiplications than this are not worth shared memory.
 SMALL = 1 << 15
-#: The side of a tile on a device; in the simulator tests choose a smaller one.
-TILE = 16
 
 
 @launching.kernel
@@ -43,31 +40,29 @@ def _direct(
         out[at] = total
 
 
-@cache
-def tiled(tile: int, real: Any) -> Any:
-    """The kernel for tiles of this side: blocks of tile × tile threads."""
+@launching.inner
+def step_of(k: int, s: int, at: Any) -> Any:
+    """Where a step of the sum begins in both factors of a product of the stack."""
+    m, n, depth = at[0], at[1], at[2]
+    return s * m * depth + k * at[3], s * depth * n + k * at[4], 0, 0
 
-    @launching.kernel
-    def kernel(a: Any, b: Any, out: Any, sizes: Any, steps: Any, zero: Any) -> None:
-        left = cuda.shared.array((tile, tile), real)
-        right = cuda.shared.array((tile, tile), real)
-        m, n, k = sizes
-        x, y, s = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockIdx.z
-        i, j = cuda.blockIdx.y * tile + y, cuda.blockIdx.x * tile + x
-        a_at, b_at = s * m * k + i * steps[0], s * k * n + j * steps[3]
-        total = zero
-        for first in range(0, k, tile):
-            p, q = first + x, first + y
-            left[y, x] = a[a_at + p * steps[1]] if i < m and p < k else zero
-            right[y, x] = b[b_at + q * steps[2]] if j < n and q < k else zero
-            cuda.syncthreads()
-            for r in range(tile):
-                total += left[y, r] * right[r, x]
-            cuda.syncthreads()
-        if i < m and j < n:
-            out[(s * m + i) * n + j] = total
 
-    return kernel
+@launching.inner
+def column_of(col: int, s: int, at: Any) -> Any:
+    """Where a column of the right factor begins."""
+    return col * at[5], 0, 0
+
+
+@launching.inner
+def target_of(col: int, s: int, at: Any) -> Any:
+    """Where a column of the answer begins."""
+    return s * at[0] * at[1] + col
+
+
+@launching.inner
+def element(b: Any, place: int, y: int, x: int, zero: Any, at: Any) -> Any:
+    """An element of the right factor."""
+    return b[place]
 
 
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
@@ -83,19 +78,19 @@ def _product(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     m, n = (int(length) for length in tuple(out.shape)[-2:])
     k = int(tuple(a.shape)[-2 if ta else -1])
     stack = out.size // (m * n)
-    if m * n * k * stack >= SMALL and _cupy() is not None:
+    if m * n * k * stack >= SMALL and cublas() is not None:
         _by_cublas(a, b, out, ta, tb)
         return
     steps = ((1, m) if ta else (k, 1)) + ((1, k) if tb else (n, 1))
-    zero = out.dtype.type(0)
     if m * n * k * stack < SMALL:
+        zero = out.dtype.type(0)
         launching.over(_direct, out.size, (a, b, out), (m, n, k), steps, zero)
         return
-    in_tiles(launching.flat(a, b, out), (stack, m, n, k), steps, zero, TILE)
+    in_tiles(launching.flat(a, b, out), (stack, m, n, k), steps)
 
 
 @cache
-def _cupy() -> Any:
+def cublas() -> Any:
     """The module `cupy`, or None where it is not installed or CUDA is simulated."""
     if launching.SIMULATED or util.find_spec("cupy") is None:
         return None
@@ -104,7 +99,7 @@ def _cupy() -> Any:
 
 def _by_cublas(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
     not_recorded("CuPy takes memory from a pool of its own")
-    cupy = _cupy()
+    cupy = cublas()
     with cupy.cuda.ExternalStream(int(current_stream())):
         left, right, result = map(cupy.asarray, (a, b, out))
         left = left.swapaxes(-1, -2) if ta else left
@@ -112,9 +107,13 @@ def _by_cublas(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> None:
         cupy.matmul(left, right, out=result)
 
 
-def in_tiles(arrays: Any, sizes: Any, steps: Any, zero: Any, tile: int) -> None:
+def in_tiles(arrays: Any, sizes: Any, steps: Any) -> None:
     """Launch the tiled kernel on flat arrays; sizes: stack, m, n, k."""
     stack, m, n, k = sizes
-    blocks = -(-n // tile), -(-m // tile), stack
-    found = tiled(tile, np.dtype(zero.dtype))
-    found[blocks, (tile, tile), current_stream()](*arrays, (m, n, k), steps, zero)
+    row, *rest = steps
+    these = tiled.Matrices(
+        (step_of, column_of, target_of, element), m, n, k, stack,
+        parts(m, n, k, stack), row, n, (steps[1] == 1, steps[2] == 1),
+    )  # fmt: skip
+    a, b, out = arrays
+    tiled.run(these, a, b, None, out, (m, n, k, *rest))

@@ -1,9 +1,10 @@
 """Reductions on CUDA, from the formulas of `kernels.cpu.reduce`.
 
 Every element of the answer belongs to a thread, or where much is reduced to a block of
-threads: they take every WIDTH-th element, then fold their results in halves through
-shared memory. Where there are too few elements in the answer to keep a device busy,
-each is cut into parts that blocks of their own reduce; a second kernel joins the parts.
+threads: they take every WIDTH-th element, FETCHED of which are on their way from memory
+at a time, then fold their results in halves through shared memory. Where there are too
+few elements in the answer to keep a device busy, each is cut into parts that blocks of
+their own reduce; a second kernel joins the parts.
 
 How much is cut, and the order of every fold, depend on shapes only: the answer is the
 same to the bit in every run, on every device.
@@ -24,8 +25,7 @@ from minimx.core.kernels.cpu.reduce import REDUCTIONS, Reduction
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.half import computing
 from minimx.core.shapes import Shape
-from minimx.cuda.driver import current_stream
-from minimx.cuda.kernels import launching, mathematics, scratch
+from minimx.cuda.kernels import launching, mathematics, packed, scratch
 from minimx.cuda.kernels.default_launch import runs, wide
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.pointwise import (
@@ -40,6 +40,8 @@ from minimx.cuda.kernels.pointwise import (
 
 #: From how many elements on a block shares the work, and its threads (a power of 2).
 MUCH, WIDTH = (1 << 10, 2) if launching.SIMULATED else (64, 256)
+#: Elements that a thread asks memory for before it needs the first.
+FETCHED = 8
 #: A part has at least so many elements for a block, or for a thread of its own.
 LEAST_OF_BLOCK, LEAST_OF_THREAD = 1 << 14, 32
 #: So many blocks, or threads, are enough for every device; and parts of one element.
@@ -55,6 +57,7 @@ from minimx.cuda.kernels.mathematics import {functions}
 
 @cuda.jit
 def alone(x_, out_, n, count, parts, chunk, whole, steps):
+    some = cuda.local.array({fetched}, {wide})
     for work in range(cuda.grid(1), n * parts, cuda.gridsize(1)):
         i, begin = work % n, work // n * chunk
         end = min(begin + chunk, count)
@@ -63,10 +66,16 @@ def alone(x_, out_, n, count, parts, chunk, whole, steps):
 {along_once}
         x = {x}
         a = {wide}({first})
-        for r in range(begin + 1, end):
+        for ahead in range(begin + 1, end, {fetched}):
+            for k in range({fetched}):
+                r = ahead + k
+                if r < end:
 {along}
-            x = {x}
-            a = {wide}({step})
+                    some[k] = {x}
+            for k in range({fetched}):
+                if ahead + k < end:
+                    x = some[k]
+                    a = {wide}({step})
         x = a
         out_[work] = {finish}
 
@@ -74,6 +83,7 @@ def alone(x_, out_, n, count, parts, chunk, whole, steps):
 @cuda.jit
 def together(x_, out_, n, count, parts, chunk, whole, steps):
     part = cuda.shared.array({width}, {wide})
+    some = cuda.local.array({fetched}, {wide})
     t = cuda.threadIdx.x
     for work in range(cuda.blockIdx.x, n * parts, cuda.gridDim.x):
         i, begin = work % n, work // n * chunk
@@ -85,10 +95,16 @@ def together(x_, out_, n, count, parts, chunk, whole, steps):
 {along_first}
             x = {x}
             a = {wide}({first})
-            for r in range(begin + t + {width}, end, {width}):
+            for ahead in range(begin + t + {width}, end, {width} * {fetched}):
+                for k in range({fetched}):
+                    r = ahead + k * {width}
+                    if r < end:
 {along_deep}
-                x = {x}
-                a = {wide}({step})
+                        some[k] = {x}
+                for k in range({fetched}):
+                    if ahead + k * {width} < end:
+                        x = some[k]
+                        a = {wide}({step})
             part[t] = a
         cuda.syncthreads()
         half = {width} // 2
@@ -133,8 +149,8 @@ def _compiled(it: Reduction, dtype: DType, out: DType, kept: int, reduced: int) 
         functions=imported(sorted(called), [real], (dtype, out)), width=WIDTH,
         wide=codegen.numba_type(real), x=loaded("x_[here]", dtype),
         start=indented(start, 8), along_once=indented(along, 8),
-        along=indented(along, 12),
-        along_first=indented(along, 12), along_deep=indented(along, 16), **texts,
+        along=indented(along, 20), fetched=FETCHED,
+        along_first=indented(along, 12), along_deep=indented(along, 24), **texts,
     )  # fmt: skip
     return codegen.import_generated(text, mathematics, launching)
 
@@ -202,13 +218,12 @@ def _launch(
     whole: int, steps: tuple[int, ...],
 ) -> None:  # fmt: skip
     """One of the two kernels; count: elements to reduce, whole: as the answer says."""
-    arrays = x.reshape(-1), out.reshape(-1)
     numbers = n, count, parts, -(-count // parts), whole, steps
     if by_block:
         blocks = min(n * parts, launching.MOST_BLOCKS)
-        module.together[blocks, WIDTH, current_stream()](*arrays, *numbers)
+        packed.launch(module.together, blocks, WIDTH, x, out, *numbers)
     else:
-        launching.run(module.alone, n * parts, *arrays, *numbers)
+        launching.run(module.alone, n * parts, x, out, *numbers)
 
 
 def _axes(shape: Shape, axes: Shape) -> tuple[list[Any], list[Any]]:

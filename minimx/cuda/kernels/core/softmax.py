@@ -1,10 +1,13 @@
 """Softmax along one axis on CUDA; what the functions promise stands in the CPU's file.
 
-data (groups, length, inner): every vector has a thread of its own.
+data (groups, length, inner): every vector has a thread of its own; or, where it is
+long and its elements are neighbours, a block of threads, which take every TEAM-th
+element and fold what they found in halves through shared memory.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,85 @@ from minimx.cuda.kernels.core import reduce
 from minimx.cuda.kernels.default_launch import real_first, runs
 from minimx.cuda.kernels.launching import cuda
 from minimx.cuda.kernels.mathematics import exp, log
+
+#: The threads of a vector (a power of 2), and from how many elements on it has them.
+TEAM, LONG = ([2], 16) if launching.SIMULATED else ([128], 128)
+
+
+@launching.inner
+def fold(part: Any, team: int, largest: bool) -> None:
+    """Leave the sum, or the largest, of what the threads have in the first place."""
+    t, half = cuda.threadIdx.x, team // 2
+    cuda.syncthreads()
+    while half > 0:
+        if t < half:
+            other = part[t + half]
+            if largest:
+                part[t] = max(part[t], other)
+            else:
+                part[t] += other
+        cuda.syncthreads()
+        half //= 2
+
+
+@cache
+def _softmax_of_teams(team: int, real: Any) -> Any:
+    """The kernel in which `team` threads share a vector of neighbours."""
+
+    @launching.kernel
+    def kernel(
+        data: Any, out: Any, n: int, length: int, scale: Any, logarithm: bool
+    ) -> None:
+        tops = cuda.shared.array(team, real)
+        sums = cuda.shared.array(team, np.float64)
+        t = cuda.threadIdx.x
+        for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):
+            start, end = i * length, (i + 1) * length
+            tops[t] = data[start] * scale
+            for at in range(start + t, end, team):
+                tops[t] = max(tops[t], data[at] * scale)
+            fold(tops, team, True)
+            largest, total = tops[0], 0.0
+            for at in range(start + t, end, team):
+                total += exp(data[at] * scale - largest)
+            sums[t] = total
+            fold(sums, team, False)
+            total = sums[0]
+            base = largest + log(total)
+            for at in range(start + t, end, team):
+                value = data[at] * scale
+                out[at] = value - base if logarithm else exp(value - largest) / total
+            cuda.syncthreads()
+
+    return kernel
+
+
+@cache
+def _gradient_of_teams(team: int) -> Any:
+    """The same for the gradient."""
+
+    @launching.kernel
+    def kernel(
+        dout: Any, y: Any, out: Any, n: int, length: int, scale: Any, logarithm: bool
+    ) -> None:
+        sums = cuda.shared.array(team, np.float64)
+        t = cuda.threadIdx.x
+        for i in range(cuda.blockIdx.x, n, cuda.gridDim.x):
+            start, end = i * length, (i + 1) * length
+            total = 0.0
+            for at in range(start + t, end, team):
+                total += dout[at] if logarithm else dout[at] * y[at]
+            sums[t] = total
+            fold(sums, team, False)
+            total = sums[0]
+            for at in range(start + t, end, team):
+                if logarithm:
+                    out[at] = (dout[at] - exp(y[at]) * total) * scale
+                else:
+                    out[at] = y[at] * (dout[at] - total) * scale
+            cuda.syncthreads()
+
+    return kernel
 
 
 @launching.kernel
@@ -111,6 +193,11 @@ def softmax(data: Any, scale: Any, log: bool, out: Any, limits: Any = None) -> N
     others.
     """
     groups, length, inner = out.shape
+    if limits is None and inner == 1 and length >= LONG:
+        team, flat = TEAM[0], launching.flat(data, out)
+        found = _softmax_of_teams(team, np.dtype(out.dtype))
+        launching.by_teams(found, groups, team, *flat, groups, length, scale, log)
+        return
     limited = limits is not None
     arrays, zero = (data, limits if limited else out, out), out.dtype.type(0)
     settings = length, inner, scale, log, limited, zero
@@ -121,6 +208,11 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
     """The gradient of the data, from that of the output and the output."""
     groups, length, inner = out.shape
     arrays = dout, out, ddata
+    if inner == 1 and length >= LONG:
+        settings, team = (groups, length, scale, log), TEAM[0]
+        flat = launching.flat(*arrays)
+        launching.by_teams(_gradient_of_teams(team), groups, team, *flat, *settings)
+        return
     launching.over(_gradient, groups * inner, arrays, length, inner, scale, log)
 
 
