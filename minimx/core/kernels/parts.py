@@ -14,6 +14,7 @@ kernel does, and takes its share of a loop; what numba gives is its pool of thre
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from numba.core import cgutils as numba_cgutils
 from numba.core import types as numba_types
 from numba.core.callconv import excinfo_ptr_t
 from numba.core.compiler import Compiler
+from numba.core.event import Event, Listener, register
 from numba.extending import intrinsic
 
 from minimx.core.kernels import threads
+from minimx.core.knobs import knobs
 
 types: Any = numba_types
 cgutils: Any = numba_cgutils
@@ -38,6 +41,34 @@ _WORKER = ir.FunctionType(
 )
 #: The pool itself: a worker and its arguments, inner axes, arrays, threads.
 _POOL = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3)
+
+
+class Telling(Listener):
+    """Says on a terminal why a program takes long, as its first kernel is compiled.
+
+    The knob MINIMX_PROGRESS turns it off.
+    """
+
+    told = False
+
+    def on_start(self, event: Event) -> None:
+        """A function is about to be compiled, perhaps one of the user's own."""
+        ours = str(event.data["dispatcher"].py_func.__module__).startswith("minimx")
+        if ours and not self.told and knobs.get("MINIMX_PROGRESS"):
+            self.told = True
+            if sys.stderr.isatty():
+                print(TOLD, file=sys.stderr)
+
+    def on_end(self, event: Event) -> None:
+        """Nothing to say."""
+
+
+register("numba:compile", Telling())  # type: ignore[no-untyped-call]
+#: What a person reads meanwhile.
+TOLD = (
+    "minimx compiles kernels for this processor: 5 to 30 s for a network, once. "
+    "Later programs load them. `minimx compile` makes the common ones ahead of time."
+)
 
 
 class PartCompiler(_Compiler):  # type: ignore[misc]

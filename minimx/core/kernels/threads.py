@@ -193,9 +193,9 @@ class Parallel:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.py_func = function
-        from minimx.core.kernels import parts
+        from minimx.core.kernels.parts import entry
 
-        made = parts.entry(function, jit(inner=True, **options)(function), steps)
+        made = entry(function, jit(inner=True, **options)(function), steps)
         held = {**options, "nogil": steps}
         self.run = compiled(lambda: _numba().njit(**held)(made))
         self.serial, self.small = partial(self.run, 1), partial(self.run, 0)
@@ -238,11 +238,7 @@ class Inner:
 
 
 def jit(
-    *,
-    parallel: bool = False,
-    inner: bool = False,
-    steps: bool = False,
-    **options: Any,
+    *, parallel: bool = False, inner: bool = False, steps: bool = False, **options: Any
 ) -> Callable[[Any], Any]:
     """Compile a kernel: cached on disk, division as in NumPy, without the GIL.
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import io
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minimx.core.kernels import parts, threads
+from minimx.core.kernels import find, parts, threads
 from minimx.core.kernels.parts import copy, dealt
 from minimx.core.knobs import knobs
 
@@ -90,3 +93,26 @@ def test_a_copy_takes_any_step() -> None:
     copied(x[::-2], out[1::2])
     np.testing.assert_array_equal(out[1::2], [9, 7, 5, 3, 1])
     assert not out[::2].any()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_reads_once_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours: Any = SimpleNamespace(data={"dispatcher": find("updates.sgd").run})
+    theirs: Any = SimpleNamespace(data={"dispatcher": doubled.run})
+    for screen, on, told in (
+        (Terminal(), True, f"{parts.TOLD}\n"),
+        (Terminal(), False, ""),
+        (io.StringIO(), True, ""),  # a log
+    ):
+        monkeypatch.setattr(sys, "stderr", screen)
+        telling = parts.Telling()
+        with knobs(MINIMX_PROGRESS=on):
+            telling.on_start(theirs)
+            assert screen.getvalue() == ""
+            telling.on_start(ours)
+            telling.on_start(ours)
+        assert screen.getvalue() == told
