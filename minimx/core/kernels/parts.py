@@ -43,29 +43,29 @@ _WORKER = ir.FunctionType(
 _POOL = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3)
 
 
-class Telling(Listener):
-    """Says on a terminal why a program takes long, as its first kernel is compiled.
+class CompileNotice(Listener):
+    """Prints on a terminal why a program takes long, as its first kernel is compiled.
 
     The knob MINIMX_PROGRESS turns it off.
     """
 
-    told = False
+    shown = False
 
     def on_start(self, event: Event) -> None:
         """A function is about to be compiled, perhaps one of the user's own."""
         ours = str(event.data["dispatcher"].py_func.__module__).startswith("minimx")
-        if ours and not self.told and knobs.get("MINIMX_PROGRESS"):
-            self.told = True
+        if ours and not self.shown and knobs.get("MINIMX_PROGRESS"):
+            self.shown = True
             if sys.stderr.isatty():
-                print(TOLD, file=sys.stderr)
+                print(NOTICE, file=sys.stderr)
 
     def on_end(self, event: Event) -> None:
-        """Nothing to say."""
+        """Nothing more to print."""
 
 
-register("numba:compile", Telling())  # type: ignore[no-untyped-call]
+register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]
 #: What a person reads meanwhile.
-TOLD = (
+NOTICE = (
     "minimx compiles kernels for this processor: 5 to 30 s for a network, once. "
     "Later programs load them. `minimx compile` makes the common ones ahead of time."
 )

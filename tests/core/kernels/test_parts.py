@@ -104,15 +104,15 @@ def test_a_terminal_reads_once_what_takes_long(monkeypatch: pytest.MonkeyPatch) 
     ours: Any = SimpleNamespace(data={"dispatcher": find("updates.sgd").run})
     theirs: Any = SimpleNamespace(data={"dispatcher": doubled.run})
     for screen, on, told in (
-        (Terminal(), True, f"{parts.TOLD}\n"),
+        (Terminal(), True, f"{parts.NOTICE}\n"),
         (Terminal(), False, ""),
         (io.StringIO(), True, ""),  # a log
     ):
         monkeypatch.setattr(sys, "stderr", screen)
-        telling = parts.Telling()
+        notice = parts.CompileNotice()
         with knobs(MINIMX_PROGRESS=on):
-            telling.on_start(theirs)
+            notice.on_start(theirs)
             assert screen.getvalue() == ""
-            telling.on_start(ours)
-            telling.on_start(ours)
+            notice.on_start(ours)
+            notice.on_start(ours)
         assert screen.getvalue() == told
