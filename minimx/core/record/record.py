@@ -29,14 +29,7 @@ from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 from minimx.core.record.listening import Listening
 from minimx.core.record.several import join, leave, listeners
-from minimx.core.record.tables import (
-    TABLES,
-    Array,
-    Contents,
-    Row,
-    Strings,
-    to_array,
-)
+from minimx.core.record.tables import TABLES, Array, Contents, Row, Strings, to_array
 
 # Knobs whose values tell where a user's files are; not for a file that is passed on.
 PRIVATE_KNOBS = ("path", "url")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from types import SimpleNamespace
@@ -95,6 +96,27 @@ def test_a_copy_takes_any_step() -> None:
     assert not out[::2].any()
 
 
+def test_no_garbage_is_collected_while_kernels_are_compiled() -> None:
+    whole, inner = (SimpleNamespace(data={"dispatcher": doubled.run}) for _ in "ab")
+    notice: Any = parts.CompileNotice()
+    notice.on_start(whole)
+    notice.on_start(inner)
+    notice.on_end(inner)
+    assert not gc.isenabled()
+    notice.on_end(whole)
+    assert gc.isenabled()
+    notice.on_start(whole)
+    notice.collect()  # as after a fork
+    assert gc.isenabled()
+    gc.disable()
+    try:  # a program that wants it so
+        notice.on_start(whole)
+        notice.on_end(whole)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -116,3 +138,4 @@ def test_a_terminal_reads_once_what_takes_long(monkeypatch: pytest.MonkeyPatch) 
             notice.on_start(ours)
             notice.on_start(ours)
         assert screen.getvalue() == told
+        notice.collect()
