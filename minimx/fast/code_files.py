@@ -85,9 +85,7 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file = CodeFiles(
-            self._cache_path,
-            self._impl.filename_base,
-            sources(function.__module__),
+            self._cache_path, self._impl.filename_base, sources(function.__module__)
         )
 
 

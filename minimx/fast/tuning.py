@@ -100,8 +100,8 @@ class Loop:
         grid[1, 1:] = [array.itemsize for array in arrays]
         run = native.rows.threaded if count > 1 else native.rows.serial
         with threads.using(count):
-            run(self.code, args, grid, count)  # what happens once, such as loading
-            return [_time(run, self.code, args, grid, count) for _ in range(rounds)]
+            run(self.code, args, grid)  # what happens once, such as loading
+            return [_time(run, self.code, args, grid) for _ in range(rounds)]
 
     def work_ns(self) -> float:
         """Nanoseconds of one thread for `UNIT` elements.

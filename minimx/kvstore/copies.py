@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import prange
 from numba import types as numba_types
 
 from minimx.core.drivers.base import address_of
 from minimx.core.kernels import threads
 from minimx.core.kernels.native import intrinsic
+from minimx.core.kernels.parts import dealt
 
 types: Any = numba_types
 
@@ -57,9 +57,9 @@ def _fence(typing: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def _copy(source: int, targets: Any, nbytes: int) -> None:
+def _copy(part: Any, source: int, targets: Any, nbytes: int) -> None:
     """Copy `nbytes`, a multiple of LINE, from one address to each of several."""
-    for run in prange(-(-nbytes // RUN)):
+    for run in dealt(-(-nbytes // RUN), part):
         begin, end = run * RUN, min((run + 1) * RUN, nbytes)
         for target in targets:
             for at in range(begin, end, LINE):

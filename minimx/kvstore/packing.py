@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -23,10 +23,10 @@ _RUN = 1 << 12  # bytes that one thread packs before it looks for more
 
 
 @threads.jit(parallel=True)
-def pack2(gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
+def pack2(part: Any, gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
     """Pack float32 (n,) into uint8 (whole words), and change the residual (n,)."""
     n, none = gradient.size, np.float32(0)
-    for run in prange(-(-packed.size // _RUN)):
+    for run in dealt(-(-packed.size // _RUN), part):
         for k in range(run * _RUN, min((run + 1) * _RUN, packed.size)):
             byte = 0
             for i in range(4 * k, min(4 * k + 4, n)):
@@ -44,10 +44,10 @@ def pack2(gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def unpack2(packed: Any, threshold: Any, out: Any) -> None:
+def unpack2(part: Any, packed: Any, threshold: Any, out: Any) -> None:
     """Fill float32 (n,) with threshold, -threshold and 0."""
     n = out.size
-    for run in prange(-(-n // _RUN)):
+    for run in dealt(-(-n // _RUN), part):
         for i in range(run * _RUN, min((run + 1) * _RUN, n)):
             bits = (packed[i >> 2] >> (6 - 2 * (i & 3))) & 3
             value = np.float32(0)
@@ -59,10 +59,10 @@ def unpack2(packed: Any, threshold: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def pack1(gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
+def pack1(part: Any, gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
     """Pack float32 (n,) into uint8 (whole words), and change the residual (n,)."""
     n, one = gradient.size, np.float32(1)
-    for run in prange(-(-packed.size // _RUN)):
+    for run in dealt(-(-packed.size // _RUN), part):
         for k in range(run * _RUN, min((run + 1) * _RUN, packed.size)):
             byte = 0
             for i in range(8 * k, min(8 * k + 8, n)):
@@ -76,9 +76,9 @@ def pack1(gradient: Any, residual: Any, threshold: Any, packed: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def unpack1(packed: Any, threshold: Any, out: Any) -> None:
+def unpack1(part: Any, packed: Any, threshold: Any, out: Any) -> None:
     """Fill float32 (n,) with 1 and -1; the threshold decided only which."""
     n, one = out.size, np.float32(1)
-    for run in prange(-(-n // _RUN)):
+    for run in dealt(-(-n // _RUN), part):
         for i in range(run * _RUN, min((run + 1) * _RUN, n)):
             out[i] = one if (packed[i >> 3] >> (7 - (i & 7))) & 1 else -one

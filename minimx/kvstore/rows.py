@@ -12,9 +12,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 from minimx.core.ops.stypes import Rows
 from minimx.nd.sparse.chunk import Destination
 from minimx.operators.sparse.pairs import union_of_rows
@@ -26,10 +26,10 @@ _COMPILED = ("float32", "float64", "int32", "int64")
 
 
 @threads.jit(parallel=True)
-def _add(data: Any, places: Any, total: Any) -> None:
+def _add(part: Any, data: Any, places: Any, total: Any) -> None:
     """Add row k of `data` (n, width) to row `places[k]` of `total`, for all k."""
     width = data.shape[1]
-    for k in prange(data.shape[0]):
+    for k in dealt(data.shape[0], part):
         at = places[k]
         for i in range(width):
             total[at, i] += data[k, i]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 from minimx.kvstore.planners.flat import AT_ONCE, groups
 
 threads.pin()
@@ -25,10 +25,12 @@ _COMPILED = ("float32", "float64", "int32", "int64")
 
 
 @threads.jit(parallel=True)
-def _add(have: Any, a: Any, b: Any, c: Any, d: Any, count: int, out: Any) -> None:
+def _add(
+    part: Any, have: Any, a: Any, b: Any, c: Any, d: Any, count: int, out: Any
+) -> None:
     """Out = have + (the first `count` of a, b, c, d); all flat, out may be `have`."""
     size = out.size
-    for run in prange(-(-size // RUN)):
+    for run in dealt(-(-size // RUN), part):
         for i in range(np.uintp(run * RUN), np.uintp(min((run + 1) * RUN, size))):
             more = a[i]
             if count > 1:
@@ -42,12 +44,12 @@ def _add(have: Any, a: Any, b: Any, c: Any, d: Any, count: int, out: Any) -> Non
 
 @threads.jit(parallel=True)
 def _add_two_groups(
-    have: Any, a: Any, b: Any, c: Any, d: Any,
+    part: Any, have: Any, a: Any, b: Any, c: Any, d: Any,
     e: Any, f: Any, g: Any, h: Any, count: int, out: Any,
 ) -> None:  # fmt: skip
     """Out = have + (a + b + c + d) + (the first `count` of e, f, g, h)."""
     size = out.size
-    for run in prange(-(-size // RUN)):
+    for run in dealt(-(-size // RUN), part):
         for i in range(np.uintp(run * RUN), np.uintp(min((run + 1) * RUN, size))):
             more = e[i]
             if count > 1:

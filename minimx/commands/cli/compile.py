@@ -13,7 +13,7 @@ def run(out: TextIO) -> int:
     from minimx.tools.progress import Bar
 
     start, steps = time.perf_counter(), 0
-    with Bar(out) as bar:
+    with Bar(out) as bar, knobs(MINIMX_PROGRESS=False):
         for done, total, name in warm_up():
             steps = total
             bar.show(done, total, name)

@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import prange
 from numba import types as numba_types
 from numba.core import cgutils as numba_cgutils
 from numba.extending import intrinsic as numba_intrinsic
 from numba.np.arrayobj import make_array
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import ends
 
 threads.pin()
 
@@ -307,24 +307,20 @@ def _some_rows(
 
 
 @threads.jit(parallel=True)
-def rows(kernel: int, args: Any, grid: Any, parts: int) -> None:
+def rows(part: Any, kernel: int, args: Any, grid: Any) -> None:
     """Run a kernel on every row of a grid. args (operands,): addresses, out's last.
 
-    The work is cut to `parts`, for one thread each: whole rows if there are enough of
-    them, else a part of every row. No element depends on another, so the cuts do not
-    change a bit.
+    A part is whole rows if there are enough of them, else a piece of every row. No
+    element depends on another, so the cuts do not change a bit.
     """
-    n = grid[1, 0]
-    height = 1
+    first, last, start, stop = 0, 1, 0, grid[1, 0]
     for axis in range(2, grid.shape[0]):
-        height *= grid[axis, 0]
-    for part in prange(parts):
-        if height >= parts:
-            first, last = height * part // parts, height * (part + 1) // parts
-            _some_rows(kernel, args, grid, first, last, 0, n)
-        else:
-            start, stop = n * part // parts, n * (part + 1) // parts
-            _some_rows(kernel, args, grid, 0, height, start, stop)
+        last *= grid[axis, 0]
+    if last >= part[1]:
+        first, last = ends(last, part)
+    else:
+        start, stop = ends(stop, part)
+    _some_rows(kernel, args, grid, first, last, start, stop)
 
 
 @threads.jit(nogil=False)

@@ -174,7 +174,7 @@ def _gridded(
 
     def launch(*arrays: Any) -> None:
         *ins, out = [array.ctypes.data for array in arrays]
-        rows(code, np.array([*ins, *tail, out]), grid, parts)
+        rows(code, np.array([*ins, *tail, out]), grid)
 
     launch.keep = singles  # type: ignore[attr-defined]
     return launch

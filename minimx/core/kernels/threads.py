@@ -6,7 +6,7 @@ it waits for work steals the processor from one that has work; and after `fork` 
 must not be touched.
 
     @jit()                  compiled, cached on disk, releases the GIL
-    @jit(parallel=True)     the same, and `prange` loops run on `count()` threads
+    @jit(parallel=True)     the same in parts, on `count()` threads: see `Parallel`
     @jit(inner=True)        a part of kernels, which Python cannot call
 
 `OMP_NUM_THREADS` is live: the next kernel sees a new number.
@@ -23,9 +23,8 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ class _State:
     """What holds for the whole process."""
 
     def __init__(self) -> None:
-        self.generation = 0  # counts the changes of the number of threads
         self.forked = False
         self.guard: AbstractContextManager[Any] = nullcontext()
 
@@ -64,6 +62,9 @@ def count() -> int:
     """
     if _state.forked:
         return 1
+    wanted = getattr(_thread, "wanted", None)
+    if wanted is not None:
+        return int(wanted)
     wanted, limit = knobs.get("OMP_NUM_THREADS"), knobs.get("MXNET_OMP_MAX_THREADS")
     if limit and not knobs.is_set("OMP_NUM_THREADS"):
         return min(int(wanted), int(limit))
@@ -80,25 +81,9 @@ def transforming() -> int:
     return min(count(), int(knobs.get("MXNET_CPU_NNPACK_NTHREADS")))
 
 
-def _update() -> None:
-    """Set the number of threads in numba, if it changed since this thread's last call.
-
-    numba keeps that number for each calling thread.
-    """
-    if getattr(_thread, "generation", -1) != _state.generation:
-        numba = _numba()
-        numba.set_num_threads(min(count(), _limit(numba)))
-        _thread.generation = _state.generation
-
-
-def _changed(name: str, new: Any, old: Any) -> None:
-    _state.generation += 1
-
-
 def _after_fork() -> None:
     """A thread that is gone may have been compiling: its locks would never open."""
     _state.forked = True
-    _state.generation += 1
     compilers: Any = sys.modules.get("numba.core.compiler_lock")
     if compilers is not None:
         libraries: Any = sys.modules["llvmlite.binding.ffi"]
@@ -110,16 +95,14 @@ def _after_fork() -> None:
 @contextmanager
 def using(number: int) -> Iterator[None]:
     """Let this thread's kernels run on so many threads inside the `with` block."""
-    numba = _numba()
-    numba.set_num_threads(min(number, _limit(numba)))
-    _thread.generation = _state.generation  # no other call may change the number back
+    before = getattr(_thread, "wanted", None)
+    _thread.wanted = number
     try:
         yield
     finally:
-        _thread.generation = -1  # the next kernel asks again
+        _thread.wanted = before
 
 
-knobs.watch(("OMP_NUM_THREADS", "MXNET_OMP_MAX_THREADS"), _changed)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
@@ -134,12 +117,13 @@ def _numba() -> Any:
     return numba
 
 
-def _limit(numba: Any) -> int:
+@cache
+def _limit() -> int:
     """The most threads that numba can run, which is fixed when it is imported.
 
     One for each core, unless NUMBA_NUM_THREADS says otherwise.
     """
-    return int(numba.np.ufunc.parallel.NUM_THREADS)
+    return int(_numba().np.ufunc.parallel.NUM_THREADS)
 
 
 @cache
@@ -189,24 +173,32 @@ def compiled(decorate: Callable[[], Any]) -> Any:
 
 
 class Parallel:
-    """A kernel with `prange` loops, in three editions that are compiled when needed.
+    """A kernel that is cut to parts, one for each thread. It is compiled once.
 
-    threaded   on `count()` threads
-    serial     on the calling thread, without the GIL
-    small      on the calling thread, keeping the GIL
+        @jit(parallel=True)
+        def double(part, x, out):           Python leaves `part` out: double(x, out)
+            for i in dealt(x.size, part):
+                out[i] = 2 * x[i]
+
+    Every part runs what stands outside of such loops, so that may write nothing.
+
+    threaded   `count()` parts, or as many as `sharing` allows
+    serial     one part, on the calling thread, without the GIL
+    small      the same, keeping the GIL
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        numba = _numba()
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], steps: bool
+    ) -> None:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.py_func = function
-        self.parallel = compiled(lambda: numba.njit(parallel=True, **options)(function))
-        # numba's cache goes by the name alone
-        alone, small = _renamed(function, "alone"), _renamed(function, "small")
-        held = {**options, "nogil": False}
-        self.serial = compiled(lambda: numba.njit(**options)(alone))
-        self.small = compiled(lambda: numba.njit(**held)(small))
+        from minimx.core.kernels.parts import entry
+
+        made = entry(function, jit(inner=True, **options)(function), steps)
+        held = {**options, "nogil": steps}
+        self.run = compiled(lambda: _numba().njit(**held)(made))
+        self.serial, self.small = partial(self.run, 1), partial(self.run, 0)
 
     def __call__(self, *args: Any) -> Any:
         """Run on threads if an array has MXNET_CPU_PARALLEL_SIZE elements or more."""
@@ -215,28 +207,15 @@ class Parallel:
 
     def threaded(self, *args: Any) -> Any:
         """Run on as many threads as this process may use now."""
-        if count() == 1:
-            return self.serial(*args)
-        _update()
-        with _state.guard:
-            return self.parallel(*args)
+        return self.sharing(count(), *args)
 
     def sharing(self, most: int, *args: Any) -> Any:
         """Run on at most `most` threads, for a caller that runs beside others.
 
         args: those of the kernel. `count()` limits them as well.
         """
-        if min(count(), most) == 1:
-            return self.serial(*args)
-        _update()
-        numba = _numba()
-        usual = numba.get_num_threads()
-        numba.set_num_threads(min(usual, most))
-        try:
-            with _state.guard:
-                return self.parallel(*args)
-        finally:
-            numba.set_num_threads(usual)
+        with _state.guard:
+            return self.run(min(count(), most, _limit()), *args)
 
 
 class Inner:
@@ -259,12 +238,13 @@ class Inner:
 
 
 def jit(
-    *, parallel: bool = False, inner: bool = False, **options: Any
+    *, parallel: bool = False, inner: bool = False, steps: bool = False, **options: Any
 ) -> Callable[[Any], Any]:
     """Compile a kernel: cached on disk, division as in NumPy, without the GIL.
 
     With `parallel` the result is a `Parallel`, with `inner` an `Inner`, else numba's
-    own dispatcher.
+    own dispatcher. steps: of a parallel kernel whose parts have to wait for each
+    other. Its second argument is a step; Python gives how many there are.
     """
     options = {"nogil": True, "cache": True, "error_model": "numpy", **options}
     # The entry points for C and for Python hold the code once more: a fifth of the time
@@ -274,24 +254,15 @@ def jit(
     def decorate(function: Any) -> Any:
         numba = _numba()
         if parallel:
-            return Parallel(function, options)
+            return Parallel(function, options, steps)
         if inner:
-            within = {**options, "no_cpython_wrapper": True}
+            # its code is kept as a part of that of kernels
+            within = {**options, "no_cpython_wrapper": True, "cache": False}
+            if "fastmath" not in options:  # else bits depend on how it is optimised
+                from minimx.core.kernels.parts import PartCompiler
+
+                within["pipeline_class"] = PartCompiler
             return Inner(compiled(lambda: numba.njit(**within)(function)))
         return compiled(lambda: numba.njit(**options)(function))
 
     return decorate
-
-
-def _renamed(function: Callable[..., Any], suffix: str) -> Callable[..., Any]:
-    assert isinstance(function, FunctionType)
-    copied = FunctionType(
-        function.__code__,
-        function.__globals__,
-        f"{function.__name__}_{suffix}",
-        function.__defaults__,
-        function.__closure__,
-    )
-    copied.__module__ = function.__module__
-    copied.__qualname__ = f"{function.__qualname__}_{suffix}"
-    return copied

@@ -13,47 +13,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
-
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm
 from minimx.core.kernels.cpu.conv_lowering import lower
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
 
-@threads.jit(parallel=True)
+@threads.jit(parallel=True, steps=True)
 def forward_cut(
-    data: Any, matrix: Any, bias: Any, out: Any, columns: Any, at: Any, low: Any
-) -> None:
+    part: Any, step: int, data: Any, matrix: Any, bias: Any, out: Any, columns: Any,
+    at: Any, low: Any,
+) -> None:  # fmt: skip
     """All bands, one after the other; threads share the copy, then the product."""
     channels, filters = at.channels // at.groups, at.filters // at.groups
     depth, plane = channels * at.kernel_h * at.kernel_w, at.out_h * at.out_w
     bands, lead = -(-at.out_h // low.band), low.band * at.out_w
     each = low.buffer // channels
-    for item in range(at.images * at.groups * bands):
-        image, first = item // bands, item % bands * low.band
-        n, g = image // at.groups, image % at.groups
-        last = min(first + low.band, at.out_h)
-        source, origin, step = columns, 0, lead
-        if low.buffer == 0:  # pointwise: the image itself is the matrix
-            source, step = data.reshape(-1), plane
-            origin = image * channels * plane + first * at.out_w
-        else:
-            for piece in prange(low.pieces):
-                c0 = piece * channels // low.pieces
-                end = (piece + 1) * channels // low.pieces
-                shape = (end - c0, low.taps, at.kernel_w, 1, low.band, at.out_w)
-                rows = columns[c0 * each : end * each].reshape(shape)
-                lower(data, n, g * channels + c0, first, rows, at)
-        for piece in prange(low.pieces):
+    image, first = step // 2 // bands, step // 2 % bands * low.band
+    n, g = image // at.groups, image % at.groups
+    last = min(first + low.band, at.out_h)
+    source, origin = columns, 0
+    if low.buffer == 0:  # pointwise: the image itself is the matrix
+        source, lead = data.reshape(-1), plane
+        origin = image * channels * plane + first * at.out_w
+    elif step % 2 == 0:
+        for piece in dealt(low.pieces, part):
+            c0 = piece * channels // low.pieces
+            end = (piece + 1) * channels // low.pieces
+            shape = (end - c0, low.taps, at.kernel_w, 1, low.band, at.out_w)
+            rows = columns[c0 * each : end * each].reshape(shape)
+            lower(data, n, g * channels + c0, first, rows, at)
+    if step % 2 == 1:
+        for piece in dealt(low.pieces, part):
             f0 = g * filters + piece * low.cut
             end = min(f0 + low.cut, (g + 1) * filters)
             for f in range(f0, end):
                 out[n, f, first:last] = bias[f]
             gemm(
                 False, False, end - f0, (last - first) * at.out_w, depth,
-                matrix, f0 * depth, depth, source, origin, step,
+                matrix, f0 * depth, depth, source, origin, lead,
                 1.0, out, (n * at.filters + f0) * plane + first * at.out_w, plane,
             )  # fmt: skip
 
@@ -87,12 +87,12 @@ def _weight_block(
 
 @threads.jit(parallel=True)
 def weight_cut(
-    dout: Any, data: Any, dweight: Any, buffers: Any, at: Any, low: Any
+    part: Any, dout: Any, data: Any, dweight: Any, buffers: Any, at: Any, low: Any
 ) -> None:
     """Blocks of channels, dealt to `pieces`: no other piece adds to their gradient."""
     blocks = -(-(at.channels // at.groups) // low.cut)
     items = at.groups * blocks
-    for piece in prange(low.pieces):
+    for piece in dealt(low.pieces, part):
         buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
         for item in range(
             piece * items // low.pieces, (piece + 1) * items // low.pieces

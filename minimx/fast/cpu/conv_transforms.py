@@ -7,6 +7,7 @@ transform, and how the workspace is cut.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from minimx.core.kernels.cpu.blas import one_thread
 from minimx.fast.convolution.transforms import Tiling, turned
 from minimx.fast.cpu import fourier, winograd
 from minimx.fast.cpu.fourier import most
+from minimx.fast.cpu.winograd import steps
 
 
 def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -56,9 +58,8 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     def tiled(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
         sums, inputs, heads = _cut(workspace.view(dout.dtype), at, way)
         with one_thread:
-            winograd.weight_tiled.sharing(
-                most(at), dout, data, sums, inputs, heads, at, way
-            )
+            run = partial(winograd.weight_tiled.sharing, most(at), steps(at, way))
+            run(dout, data, sums, inputs, heads, at, way)
         winograd.gather_weight.sharing(most(at), sums, dweight, way)
         _sum_heads(dout, dbias)
 
@@ -81,9 +82,8 @@ def _tiled(
     bias = np.zeros(at.filters, out.dtype) if bias is None else bias
     winograd.transform_weight.sharing(most(at), weight, turn, matrices, way)
     with one_thread:
-        winograd.forward_tiled.sharing(
-            most(at), data, matrices, bias, out, inputs, products, at, way
-        )
+        run = partial(winograd.forward_tiled.sharing, most(at), steps(at, way))
+        run(data, matrices, bias, out, inputs, products, at, way)
 
 
 def _cut(scratch: Any, at: Geometry, way: Tiling) -> tuple[Any, Any, Any]:

@@ -24,11 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.convolution import DATA, FORWARD, Geometry
 from minimx.core.kernels.native import halves, load, store
+from minimx.core.kernels.parts import dealt
 from minimx.fast.convolution.transforms import Spectrum
 
 threads.pin()
@@ -38,13 +38,13 @@ STRETCH = 512
 
 
 @threads.jit(parallel=True)
-def mix(left: Any, right: Any, out: Any, turn: bool) -> None:
+def mix(part: Any, left: Any, right: Any, out: Any, turn: bool) -> None:
     """out[i, j] = sum over k of conj(left[i, k]) right[k, j], at each frequency.
 
     left (I, K, E), right (K, J, E), out (I, J, E), complex, in any layout
     turn: the conjugate of left, else left itself
     """
-    for pair in prange(out.shape[0] * out.shape[1]):
+    for pair in dealt(out.shape[0] * out.shape[1], part):
         i, j = pair // out.shape[1], pair % out.shape[1]
         for begin in range(0, out.shape[2], STRETCH):
             total = out[i, j, begin : begin + STRETCH]

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.mathematics import exp
+from minimx.core.kernels.parts import dealt
 from minimx.core.shapes import Shape
 
 threads.pin()
@@ -42,9 +42,9 @@ def half(x: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def norm1(rows: Any, out: Any) -> None:
+def norm1(part: Any, rows: Any, out: Any) -> None:
     """out[r] = the sum of |rows[r]|."""
-    for r in prange(rows.shape[0]):
+    for r in dealt(rows.shape[0], part):
         total = np.float32(0)
         for k in range(rows.shape[1]):
             total = half(total + abs(rows[r, k]))
@@ -52,12 +52,12 @@ def norm1(rows: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def norm2(rows: Any, out: Any) -> None:
+def norm2(part: Any, rows: Any, out: Any) -> None:
     """out[r] = Euclid's length of rows[r].
 
     Elements are divided by the largest so far, so that squares do not overflow.
     """
-    for r in prange(rows.shape[0]):
+    for r in dealt(rows.shape[0], part):
         scale, total = np.float32(0), np.float32(1)
         for k in range(rows.shape[1]):
             size = abs(rows[r, k])
@@ -77,10 +77,10 @@ def norm2(rows: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def product(a: Any, b: Any, out: Any) -> None:
+def product(part: Any, a: Any, b: Any, out: Any) -> None:
     """Fill out (stack, m, n) with a (stack, m, k) · b (stack, k, n)."""
     stack, m, n = out.shape
-    for row in prange(stack * m):
+    for row in dealt(stack * m, part):
         s, i = row // m, row % m
         for j in range(n):
             out[s, i, j] = 0
@@ -91,10 +91,10 @@ def product(a: Any, b: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
+def softmax(part: Any, data: Any, scale: Any, log: bool, out: Any) -> None:
     """Fill out (groups, length, inner) with softmax(data * scale), or its logarithm."""
     groups, length, inner = data.shape
-    for place in prange(groups * inner):
+    for place in dealt(groups * inner, part):
         g, i = place // inner, place % inner
         largest = half(data[g, 0, i] * scale)
         for k in range(1, length):
@@ -113,10 +113,12 @@ def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
+def softmax_gradient(
+    part: Any, dout: Any, out: Any, scale: Any, log: bool, ddata: Any
+) -> None:
     """The gradient of the data, from that of the output and the output."""
     groups, length, inner = out.shape
-    for place in prange(groups * inner):
+    for place in dealt(groups * inner, part):
         g, i = place // inner, place % inner
         total = np.float32(0)
         for k in range(length):
@@ -133,12 +135,13 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
 
 @threads.jit(parallel=True)
 def layer_norm(
-    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
-) -> None:
+    part: Any, data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any,
+    std: Any,
+) -> None:  # fmt: skip
     """Every row of data (rows, length) to mean 0, variance 1, then gamma and beta."""
     rows, length = data.shape
     count = half(length)
-    for r in prange(rows):
+    for r in dealt(rows, part):
         total = np.float32(0)
         for k in range(length):
             total = half(total + data[r, k])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange, types
+from numba import types
 
 from minimx.core.kernels.threads import jit
 
@@ -18,14 +18,14 @@ _set: Any = types.ExternalFunction("sched_setaffinity", _SIGNATURE)
 
 
 @jit(parallel=True)
-def ask(masks: Any, failed: Any) -> None:
+def ask(part: Any, masks: Any, failed: Any) -> None:
     """Each thread writes where it may run."""
-    for i in prange(len(failed)):
-        failed[i] = _get(0, masks.shape[1], masks.ctypes.data + i * masks.shape[1])
+    i, width = part[0], masks.shape[1]
+    failed[i] = _get(0, width, masks.ctypes.data + i * width)
 
 
 @jit(parallel=True)
-def bind(masks: Any, failed: Any) -> None:
+def bind(part: Any, masks: Any, failed: Any) -> None:
     """Each thread stays where its mask says from now on."""
-    for i in prange(len(failed)):
-        failed[i] = _set(0, masks.shape[1], masks.ctypes.data + i * masks.shape[1])
+    i, width = part[0], masks.shape[1]
+    failed[i] = _set(0, width, masks.ctypes.data + i * width)

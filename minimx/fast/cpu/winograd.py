@@ -27,10 +27,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm
+from minimx.core.kernels.parts import copy, dealt
 from minimx.fast.cpu.winograd_lines import (
     gather_lines,
     input_lines,
@@ -43,7 +43,9 @@ threads.pin()
 
 
 @threads.jit(parallel=True)
-def transform_weight(weight: Any, turn: bool, matrices: Any, tile: Any) -> None:
+def transform_weight(
+    part: Any, weight: Any, turn: bool, matrices: Any, tile: Any
+) -> None:
     """G g Gᵀ of every window, as matrices (points, filters, channels).
 
     weight (F, C / groups, 3, 3); turn: rotate windows, and give a group's filters the
@@ -53,7 +55,7 @@ def transform_weight(weight: Any, turn: bool, matrices: Any, tile: Any) -> None:
     groups, filters, channels = matrices.shape[1:]
     flat, lead = weight.reshape(-1), groups * filters * channels
     step, down, right = (9 * filters, -3, -1) if turn else (9, 3, 1)
-    for f in prange(groups * filters):
+    for f in dealt(groups * filters, part):
         group, of_group = f // filters, f % filters
         first = 9 * f * channels
         if turn:
@@ -87,7 +89,7 @@ def take_tiles(
         for i in range(tile.span):
             if 0 <= top + i < at.height:
                 source = image[n, plane, top + i]
-                lines[i, low:high] = source[low - at.pad_w : high - at.pad_w]
+                copy(source[low - at.pad_w : high - at.pad_w], lines[i, low:high])
             else:
                 lines[i, :] = 0
         input_lines(lines.reshape(-1), width, 1, halves.reshape(-1), width, width, tile)
@@ -136,7 +138,7 @@ def spread_tiles(
         n, top = row // tile.rows, row % tile.rows * tile.size
         for i in range(tile.size):
             if top + i < at.out_h:
-                lines[i, : at.out_w] = dout[n, plane, top + i]
+                copy(dout[n, plane, top + i], lines[i, : at.out_w])
             else:
                 lines[i, :] = 0
         flat = lines.reshape(-1)
@@ -147,50 +149,57 @@ def spread_tiles(
             spread_lines(halves[i], 1, tile.size, points, lead, tile.cols, tile)
 
 
-@threads.jit(parallel=True)
+def steps(at: Any, tile: Any) -> int:
+    """How many steps `forward_tiled` and `weight_tiled` have: three for each band."""
+    return 3 * int(at.groups * -(-at.images * tile.rows // tile.band))
+
+
+@threads.jit(parallel=True, steps=True)
 def forward_tiled(
-    data: Any, matrices: Any, bias: Any, out: Any, inputs: Any, products: Any, at: Any,
-    tile: Any,
+    part: Any, step: int, data: Any, matrices: Any, bias: Any, out: Any, inputs: Any,
+    products: Any, at: Any, tile: Any,
 ) -> None:  # fmt: skip
     """All bands of tiles, one after the other; threads share each."""
     channels, filters = at.channels // at.groups, at.filters // at.groups
     every, lead = at.images * tile.rows, tile.band * tile.cols
-    for part in range(at.groups * -(-every // tile.band)):
-        g, first = part % at.groups, part // at.groups * tile.band
-        rows = min(tile.band, every - first)
-        for c in prange(channels):
-            target = inputs[:, c]
-            take_tiles(data, g * channels + c, first, rows, target, at, tile)
-        for e in prange(tile.span * tile.span):
+    g, first = step // 3 % at.groups, step // 3 // at.groups * tile.band
+    rows = min(tile.band, every - first)
+    if step % 3 == 0:
+        for c in dealt(channels, part):
+            take_tiles(data, g * channels + c, first, rows, inputs[:, c], at, tile)
+    elif step % 3 == 1:
+        for e in dealt(tile.span * tile.span, part):
             gemm(
                 False, False, filters, rows * tile.cols, channels,
                 matrices, (e * at.groups + g) * filters * channels, channels,
                 inputs, e * channels * lead, lead,
                 0.0, products, e * filters * lead, lead,
             )  # fmt: skip
-        for f in prange(filters):
+    else:
+        for f in dealt(filters, part):
             plane = g * filters + f
             parts = products[:, f]
             give_tiles(parts, first, rows, bias[plane], out, plane, at, tile)
 
 
-@threads.jit(parallel=True)
+@threads.jit(parallel=True, steps=True)
 def weight_tiled(
-    dout: Any, data: Any, sums: Any, inputs: Any, heads: Any, at: Any, tile: Any
-) -> None:
+    part: Any, step: int, dout: Any, data: Any, sums: Any, inputs: Any, heads: Any,
+    at: Any, tile: Any,
+) -> None:  # fmt: skip
     """Sums (points, groups, filters, channels) over all tiles, in their order."""
     channels, filters = at.channels // at.groups, at.filters // at.groups
     every, lead = at.images * tile.rows, tile.band * tile.cols
-    for part in range(at.groups * -(-every // tile.band)):
-        g, first = part % at.groups, part // at.groups * tile.band
-        rows = min(tile.band, every - first)
-        for c in prange(channels):
-            target = inputs[:, c]
-            take_tiles(data, g * channels + c, first, rows, target, at, tile)
-        for f in prange(filters):
-            target = heads[:, f]
-            spread_tiles(dout, g * filters + f, first, rows, target, at, tile)
-        for e in prange(tile.span * tile.span):
+    g, first = step // 3 % at.groups, step // 3 // at.groups * tile.band
+    rows = min(tile.band, every - first)
+    if step % 3 == 0:
+        for c in dealt(channels, part):
+            take_tiles(data, g * channels + c, first, rows, inputs[:, c], at, tile)
+    elif step % 3 == 1:
+        for f in dealt(filters, part):
+            spread_tiles(dout, g * filters + f, first, rows, heads[:, f], at, tile)
+    else:
+        for e in dealt(tile.span * tile.span, part):
             gemm(
                 False, True, filters, channels, rows * tile.cols,
                 heads, e * filters * lead, lead,
@@ -201,11 +210,11 @@ def weight_tiled(
 
 
 @threads.jit(parallel=True)
-def gather_weight(sums: Any, dweight: Any, tile: Any) -> None:
+def gather_weight(part: Any, sums: Any, dweight: Any, tile: Any) -> None:
     """Gᵀ s G of every window: dweight (F, C / groups, 3, 3)."""
     _, groups, filters, channels = sums.shape
     lead = groups * filters * channels
-    for f in prange(groups * filters):
+    for f in dealt(groups * filters, part):
         half = np.empty((3, tile.span, channels), sums.dtype)
         for j in range(tile.span):
             points = sums[j:, f // filters, f % filters]

@@ -36,10 +36,7 @@ from minimx.fast.fusion.strides import Strides, together
 
 
 def fuse(
-    graph: Graph,
-    specs: Specs,
-    forward: Collection[Node] | None = None,
-    least: int = 0,
+    graph: Graph, specs: Specs, forward: Collection[Node] | None = None, least: int = 0
 ) -> Passed:
     """The graph with groups of pointwise operators as one node each.
 

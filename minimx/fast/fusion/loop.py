@@ -30,10 +30,7 @@ Launch = Callable[..., None]
 
 
 def launcher(
-    loop: Loop,
-    strides: Sequence[Strides],
-    sources: Sequence[int | float],
-    size: int,
+    loop: Loop, strides: Sequence[Strides], sources: Sequence[int | float], size: int
 ) -> Launch:
     """A callable `(*ins, *outs)` that runs a loop over `size` elements.
 
@@ -106,7 +103,7 @@ def _gridded(
         args = [starts[k] + first for k, first in slots]
         code = ready.code or ready.compiled()
         operands = np.array([*args, *tail, *starts[-outs:]])
-        ready.rows(code, operands, lines, ready.parts)
+        ready.rows(code, operands, lines)
 
     launch.keep = fixed  # type: ignore[attr-defined]
     return launch

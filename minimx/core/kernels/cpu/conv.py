@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import find, threads
 from minimx.core.kernels.convolution import Algorithm, Geometry
@@ -28,6 +27,7 @@ from minimx.core.kernels.cpu.conv_direct import (
     weight_direct,
 )
 from minimx.core.kernels.cpu.conv_lowering import fold, lower, pack, start
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -70,8 +70,9 @@ def _forward_band(
 
 @threads.jit(parallel=True)
 def forward_lowered(
-    data: Any, matrix: Any, bias: Any, out: Any, buffers: Any, at: Any, low: Any
-) -> None:
+    part: Any, data: Any, matrix: Any, bias: Any, out: Any, buffers: Any, at: Any,
+    low: Any,
+) -> None:  # fmt: skip
     """All bands of all images, dealt to `pieces`, one thread each.
 
     data (N, C, H, W); matrix: the weight as `pack` left it; bias (F,); out (N, F, H',
@@ -80,7 +81,7 @@ def forward_lowered(
     """
     bands = -(-at.out_h // low.band)
     items = at.images * at.groups * bands
-    for piece in prange(low.pieces):
+    for piece in dealt(low.pieces, part):
         buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
         for item in range(
             piece * items // low.pieces, (piece + 1) * items // low.pieces
@@ -127,7 +128,7 @@ def _data_block(
 
 @threads.jit(parallel=True)
 def data_lowered(
-    dout: Any, matrix: Any, ddata: Any, buffers: Any, at: Any, low: Any
+    part: Any, dout: Any, matrix: Any, ddata: Any, buffers: Any, at: Any, low: Any
 ) -> None:
     """All channel blocks of all images, dealt to `pieces`; the gradient of data.
 
@@ -135,7 +136,7 @@ def data_lowered(
     """
     blocks = -(-(at.channels // at.groups) // low.band)
     items = at.images * at.groups * blocks
-    for piece in prange(low.pieces):
+    for piece in dealt(low.pieces, part):
         buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
         for item in range(
             piece * items // low.pieces, (piece + 1) * items // low.pieces
@@ -210,7 +211,7 @@ def _weight_band(
 
 @threads.jit(parallel=True)
 def weight_lowered(
-    dout: Any, data: Any, sums: Any, buffers: Any, at: Any, low: Any
+    part: Any, dout: Any, data: Any, sums: Any, buffers: Any, at: Any, low: Any
 ) -> None:
     """Running sums (pieces, weights + filters), each over its own images in order.
 
@@ -219,7 +220,7 @@ def weight_lowered(
     """
     bands = -(-at.out_h // low.band)
     items = at.images * bands
-    for piece in prange(low.pieces):
+    for piece in dealt(low.pieces, part):
         buffer = buffers[piece * low.buffer : (piece + 1) * low.buffer]
         sums[piece] = 0
         for item in range(
@@ -231,7 +232,7 @@ def weight_lowered(
 
 
 @threads.jit(parallel=True)
-def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
+def collect(part: Any, sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
     """Add the running sums up, in order, and put each element where it belongs.
 
     A block of channels at a time, so that what a filter gets lies together.
@@ -239,7 +240,7 @@ def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
     channels, filters = at.channels // at.groups, at.filters
     window = at.kernel_h * at.kernel_w
     flat = dweight.reshape(filters, channels * window)
-    for block in prange(-(-channels // BLOCK)):
+    for block in dealt(-(-channels // BLOCK), part):
         c0, last = block * BLOCK, min((block + 1) * BLOCK, channels)
         total = np.empty(((last - c0) * window, filters), sums.dtype)
         for row in range(total.shape[0]):
@@ -247,7 +248,8 @@ def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
             product, tap = kh // low.taps, kh % low.taps
             line = (product * channels + c) * low.taps + tap
             first = (line * at.kernel_w + row % at.kernel_w) * filters
-            total[row] = sums[0, first : first + filters]
+            for f in range(filters):
+                total[row, f] = sums[0, first + f]
             for piece in range(1, low.pieces):
                 more = sums[piece, first : first + filters]
                 for f in range(filters):
@@ -255,7 +257,7 @@ def collect(sums: Any, dweight: Any, dbias: Any, at: Any, low: Any) -> None:
         for f in range(filters):
             for row in range(total.shape[0]):
                 flat[f, c0 * window + row] = total[row, f]
-    for f in range(dbias.size):
+    for f in dealt(dbias.size, part):
         dbias[f] = 0
         for piece in range(low.pieces):
             dbias[f] += sums[piece, low.packed + f]
@@ -281,9 +283,11 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         scratch = _scratch(workspace, data.dtype)
         with one_thread:
             matrix, buffers = _packed(weight, scratch, at, low)
-            cut = low is not None and low.cut
-            run = find("conv_cut.forward_cut") if cut else forward_lowered
-            _on(run, at)(data, matrix, bias, out, buffers, at, low)
+            run, steps = forward_lowered, list[int]()
+            if low is not None and low.cut:  # a copy and a product for each band
+                run = find("conv_cut.forward_cut")
+                steps = [2 * at.images * at.groups * -(-at.out_h // low.band)]
+            _on(run, at)(*steps, data, matrix, bias, out, buffers, at, low)
 
     if algorithm.way is not None:
         return _elsewhere("forward", algorithm, at, forward)

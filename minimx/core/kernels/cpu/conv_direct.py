@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
-
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -26,13 +25,15 @@ def stops(length: int, out: int, shift: int, stride: int) -> tuple[int, int]:
 
 
 @threads.jit(parallel=True)
-def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None:
+def forward_direct(
+    part: Any, data: Any, weight: Any, bias: Any, out: Any, at: Any
+) -> None:
     """Every output row is a weighted sum of shifted input rows; no scratch memory.
 
     data (N, C, H, W), weight (F, C / groups, KH, KW), bias (F,), out (N, F, H', W').
     """
     channels, filters = at.channels // at.groups, at.filters // at.groups
-    for plane in prange(at.images * at.filters):
+    for plane in dealt(at.images * at.filters, part):
         n, f = plane // at.filters, plane % at.filters
         out[n, f] = bias[f]
         for c in range(channels):
@@ -53,13 +54,13 @@ def forward_direct(data: Any, weight: Any, bias: Any, out: Any, at: Any) -> None
 
 
 @threads.jit(parallel=True)
-def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
+def data_direct(part: Any, dout: Any, weight: Any, ddata: Any, at: Any) -> None:
     """What a pixel gave to every output comes back, times the same weight.
 
     dout (N, F, H', W'), weight (F, C / groups, KH, KW), ddata (N, C, H, W).
     """
     channels, filters = at.channels // at.groups, at.filters // at.groups
-    for plane in prange(at.images * at.channels):
+    for plane in dealt(at.images * at.channels, part):
         n, c = plane // at.channels, plane % at.channels
         ddata[n, c] = 0
         for f in range(filters):
@@ -81,13 +82,13 @@ def data_direct(dout: Any, weight: Any, ddata: Any, at: Any) -> None:
 
 
 @threads.jit(parallel=True, fastmath={"reassoc"})
-def weight_direct(dout: Any, data: Any, dweight: Any, at: Any) -> None:
+def weight_direct(part: Any, dout: Any, data: Any, dweight: Any, at: Any) -> None:
     """A weight's gradient sums, over images and stops, what went through it.
 
     dout (N, F, H', W'), data (N, C, H, W), dweight (F, C / groups, KH, KW).
     """
     channels, filters = at.channels // at.groups, at.filters // at.groups
-    for pair in prange(at.filters * channels):
+    for pair in dealt(at.filters * channels, part):
         f, c = pair // channels, pair % channels
         source = f // filters * channels + c
         for kh in range(at.kernel_h):

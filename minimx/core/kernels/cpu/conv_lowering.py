@@ -23,11 +23,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
-
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.conv_direct import stops
 from minimx.core.kernels.native import load, pointer, store
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -120,7 +119,7 @@ def start(product: int, at: Any, low: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
+def pack(part: Any, weight: Any, matrices: Any, at: Any, low: Any) -> None:
     """Turn weight (F, C, KH, KW) into one matrix (F, C * KW) for each vertical tap.
 
     matrices: flat, of the size of weight; it gets them one after another. C: of one
@@ -129,7 +128,7 @@ def pack(weight: Any, matrices: Any, at: Any, low: Any) -> None:
     channels = at.channels // at.groups
     shape = (low.products, at.filters, channels, at.kernel_w)
     packed = matrices.reshape(shape)
-    for f in prange(at.filters):
+    for f in dealt(at.filters, part):
         for product in range(low.products):
             for c in range(channels):
                 for kw in range(at.kernel_w):

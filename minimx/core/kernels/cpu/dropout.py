@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -33,7 +33,7 @@ def _pack(words: Any, limit: Any, bits: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def apply(data: Any, bits: Any, scale: Any, out: Any) -> None:
+def apply(part: Any, data: Any, bits: Any, scale: Any, out: Any) -> None:
     """Fill out with data * scale where the bit is set, else 0.
 
     data, out: flat, of one float type, as is scale; bits: uint8, element i's is bit
@@ -41,7 +41,7 @@ def apply(data: Any, bits: Any, scale: Any, out: Any) -> None:
     """
     size = out.size
     zero = out.dtype.type(0)
-    for run in prange(-(-size // RUN)):
+    for run in dealt(-(-size // RUN), part):
         for i in range(np.uintp(run * RUN), np.uintp(min((run + 1) * RUN, size))):
             bit = (bits[i >> np.uintp(3)] >> np.uint8(i & np.uintp(7))) & np.uint8(1)
             out[i] = data[i] * scale if bit else zero

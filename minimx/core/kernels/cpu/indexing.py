@@ -10,12 +10,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.dtypes import NARROW
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.half import computing
+from minimx.core.kernels.parts import dealt
 from minimx.core.shapes import Shape, split_at
 
 Launch = Callable[..., None]
@@ -57,14 +57,14 @@ def take(axis: int, length: int, mode: str) -> Launch:
 
 
 @threads.jit(parallel=True)
-def _add_slices(dout: Any, positions: Any, out: Any) -> None:
+def _add_slices(part: Any, dout: Any, positions: Any, out: Any) -> None:
     """Dout (pre, many, inner), positions (many,), out (pre, n, inner).
 
     Threads share the columns, not the slices: a sum is added up in one order.
     """
     pre, many, inner = dout.shape
     tiles = (inner + COLUMNS - 1) // COLUMNS
-    for job in prange(pre * tiles):
+    for job in dealt(pre * tiles, part):
         p, left = job // tiles, job % tiles * COLUMNS
         right = min(inner, left + COLUMNS)
         for row in range(out.shape[1]):
@@ -101,20 +101,20 @@ def untake(shape: Shape, axis: int, mode: str) -> Launch:
 
 
 @threads.jit(parallel=True)
-def _fetch(x: Any, positions: Any, out: Any) -> None:
+def _fetch(part: Any, x: Any, positions: Any, out: Any) -> None:
     """Data x (pre, length, post), positions and out (pre, many, post)."""
     pre, many, post = positions.shape
-    for p in prange(pre):
+    for p in dealt(pre, part):
         for k in range(many):
             for j in range(post):
                 out[p, k, j] = x[p, positions[p, k, j], j]
 
 
 @threads.jit(parallel=True)
-def _add_along(dout: Any, positions: Any, out: Any) -> None:
+def _add_along(part: Any, dout: Any, positions: Any, out: Any) -> None:
     """Its transpose: out (pre, length, post), zero where nothing comes."""
     pre, many, post = positions.shape
-    for p in prange(pre):
+    for p in dealt(pre, part):
         out[p] = 0
         for k in range(many):
             for j in range(post):

@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.dtypes import FLOAT16, NARROW
 from minimx.core.extensions import provided
 from minimx.core.kernels import find, threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
 from minimx.core.kernels.cpu.widths import convert, widened
+from minimx.core.kernels.parts import dealt
 from minimx.core.knobs import knobs
 
 threads.pin()
@@ -30,13 +30,13 @@ TILE_ROWS, TILE_COLUMNS = 256, 512
 
 @threads.jit(parallel=True)
 def _tiles(
-    a: Any, b: Any, out: Any, ta: bool, tb: bool, rows: int, columns: int
+    part: Any, a: Any, b: Any, out: Any, ta: bool, tb: bool, rows: int, columns: int
 ) -> None:
     """Fill out (stack, m, n), cut into tiles of rows × columns."""
     stack, m, n = out.shape
     k = a.shape[1] if ta else a.shape[2]
     down, across = -(-m // rows), -(-n // columns)
-    for tile in prange(stack * down * across):
+    for tile in dealt(stack * down * across, part):
         s, place = tile // (down * across), tile % (down * across)
         i, j = place // across * rows, place % across * columns
         gemm(

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -41,14 +41,16 @@ def _channel_sums(data: Any, c: int, shift: Any) -> tuple[float, float]:
 
 
 @threads.jit(parallel=True)
-def batch_moments(data: Any, eps: float, mean: Any, invstd: Any, variance: Any) -> None:
+def batch_moments(
+    part: Any, data: Any, eps: float, mean: Any, invstd: Any, variance: Any
+) -> None:
     """Mean, 1 / sqrt(variance + eps) and variance of each channel.
 
     The first element of a channel is taken off before squaring, so that a large mean
     does not swallow a small variance.
     """
     count = data.shape[0] * data.shape[2]
-    for c in prange(data.shape[1]):
+    for c in dealt(data.shape[1], part):
         shift = np.float64(data[0, c, 0])
         total, squares = _channel_sums(data, c, shift)
         off = total / count
@@ -59,13 +61,13 @@ def batch_moments(data: Any, eps: float, mean: Any, invstd: Any, variance: Any) 
 
 
 @threads.jit(parallel=True)
-def batch_apply(data: Any, scale: Any, shift: Any, out: Any) -> None:
+def batch_apply(part: Any, data: Any, scale: Any, shift: Any, out: Any) -> None:
     """Fill out with data * scale + shift, one number of each for every channel.
 
     data, out: (outer, channels, inner); scale, shift: (channels,).
     """
     outer, channels, inner = data.shape
-    for n in prange(outer):
+    for n in dealt(outer, part):
         if inner == 1:
             row, target = data[n, :, 0], out[n, :, 0]
             for c in range(channels):
@@ -94,7 +96,7 @@ def _gradient_sums(
 
 @threads.jit(parallel=True)
 def batch_gradient(
-    dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any, batch: bool,
+    part: Any, dout: Any, data: Any, gamma: Any, mean: Any, invstd: Any, batch: bool,
     ddata: Any, dgamma: Any, dbeta: Any,
 ) -> None:  # fmt: skip
     """The three gradients; batch: the statistics were the batch's own.
@@ -104,7 +106,7 @@ def batch_gradient(
     invstd.
     """
     count = data.shape[0] * data.shape[2]
-    for c in prange(data.shape[1]):
+    for c in dealt(data.shape[1], part):
         total, along = _gradient_sums(dout, data, c, mean[c], invstd[c])
         dgamma[c], dbeta[c] = along, total
         # dx = a * dy + b * x + d, with the terms gathered

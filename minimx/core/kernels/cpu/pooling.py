@@ -18,11 +18,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.conv_direct import stops
 from minimx.core.kernels.native import select
+from minimx.core.kernels.parts import copy, dealt
 from minimx.core.kernels.windows import Windows
 
 threads.pin()
@@ -70,8 +70,8 @@ def _raise_slice(image: Any, best: Any, taps: Any, first: int, at: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _max_pool(data: Any, out: Any, taps: Any, lowest: Any, at: Any) -> None:
-    for plane in prange(at.planes):
+def _max_pool(part: Any, data: Any, out: Any, taps: Any, lowest: Any, at: Any) -> None:
+    for plane in dealt(at.planes, part):
         size = at.kernel_h * at.kernel_w
         out[plane] = lowest
         taps[plane] = at.kernel_d * size  # no tap, until one wins
@@ -103,9 +103,9 @@ def _best_of_four(data: Any, out: Any, taps: Any, lowest: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _max_pool_2x2(data: Any, out: Any, taps: Any, lowest: Any) -> None:
+def _max_pool_2x2(part: Any, data: Any, out: Any, taps: Any, lowest: Any) -> None:
     """The commonest case, several times as fast."""
-    for plane in prange(data.shape[0]):
+    for plane in dealt(data.shape[0], part):
         _best_of_four(data[plane], out[plane], taps[plane], lowest)
 
 
@@ -117,9 +117,11 @@ def _corner(d: int, h: int, at: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def _max_spread(dout: Any, taps: Any, ddata: Any, offsets: Any, at: Any) -> None:
+def _max_spread(
+    part: Any, dout: Any, taps: Any, ddata: Any, offsets: Any, at: Any
+) -> None:
     """offsets[tap]: how far the tap lies from its window's corner, in a flat plane."""
-    for plane in prange(at.planes):
+    for plane in dealt(at.planes, part):
         target = ddata[plane]
         target[:] = 0
         no_tap = _unsigned(offsets.size)
@@ -138,9 +140,11 @@ def _max_spread(dout: Any, taps: Any, ddata: Any, offsets: Any, at: Any) -> None
 
 
 @threads.jit(parallel=True)
-def _max_pick(ddata: Any, taps: Any, out: Any, offsets: Any, at: Any) -> None:
+def _max_pick(
+    part: Any, ddata: Any, taps: Any, out: Any, offsets: Any, at: Any
+) -> None:
     """The transpose of `_max_spread`: fetch the element where each maximum was."""
-    for plane in prange(at.planes):
+    for plane in dealt(at.planes, part):
         source = ddata[plane]
         no_tap = _unsigned(offsets.size)
         for d in range(at.out_d):
@@ -237,8 +241,8 @@ def _add_slice(image: Any, out: Any, at: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _average(data: Any, out: Any, at: Any) -> None:
-    for plane in prange(at.planes):
+def _average(part: Any, data: Any, out: Any, at: Any) -> None:
+    for plane in dealt(at.planes, part):
         out[plane] = 0
         for kd in range(at.kernel_d):
             front, back = stops(at.depth, at.out_d, kd - at.pad_d, at.stride_d)
@@ -251,9 +255,9 @@ def _average(data: Any, out: Any, at: Any) -> None:
 
 
 @threads.jit(parallel=True, fastmath={"reassoc"})
-def _whole(data: Any, out: Any, scale: Any) -> None:
+def _whole(part: Any, data: Any, out: Any, scale: Any) -> None:
     """One window as large as the image."""
-    for plane in prange(data.shape[0]):
+    for plane in dealt(data.shape[0], part):
         total = np.float64(0)
         for i in range(data.shape[1]):
             total += data[plane, i]
@@ -278,13 +282,13 @@ def _share_row(share: Any, h: int, image: Any, at: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _average_spread(dout: Any, ddata: Any, at: Any) -> None:
-    for plane in prange(at.planes):
+def _average_spread(part: Any, dout: Any, ddata: Any, at: Any) -> None:
+    for plane in dealt(at.planes, part):
         ddata[plane] = 0
         share = np.empty(at.out_w, dout.dtype)
         for d in range(at.out_d):
             for h in range(at.out_h):
-                share[:] = dout[plane, d, h]
+                copy(dout[plane, d, h], share)
                 _divide(share, d, h, at)
                 for kd in range(at.kernel_d):
                     z = d * at.stride_d + kd - at.pad_d

@@ -19,7 +19,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.dtypes import FLOAT32, NARROW, DType
 from minimx.core.extensions import provided
@@ -27,6 +26,7 @@ from minimx.core.kernels import pointwise, threads
 from minimx.core.kernels.cpu.widths import convert
 from minimx.core.kernels.formula import Formula
 from minimx.core.kernels.native import call, spill
+from minimx.core.kernels.parts import dealt
 from minimx.core.shapes import Shape
 
 LANES = 1024  # elements of a row that are summed side by side
@@ -84,36 +84,34 @@ def _reduce_row(
 
 @threads.jit(parallel=True)
 def stage(
-    start: int, step: int, join: int, x: int, out: int, item: int,
-    pre: int, n: int, post: int, block: int, parts: int,
+    part: Any, start: int, step: int, join: int, x: int, out: int, item: int,
+    pre: int, n: int, post: int, block: int,
 ) -> None:  # fmt: skip
     """Reduce the middle axis of (pre, n, post) to blocks: (pre, n / block, post).
 
     start, step, join: addresses of pointwise kernels; x, out: addresses of arrays of
-    elements of `item` bytes. The work is dealt to `parts` threads.
+    elements of `item` bytes.
     """
     blocks = (n + block - 1) // block
     tiles = (post + LANES - 1) // LANES
-    tasks = pre * blocks * tiles
-    for part in prange(parts):
-        lanes = np.empty(LANES * item, np.uint8)
-        two = spill((1, 1, 1))
-        for task in range(tasks * part // parts, tasks * (part + 1) // parts):
-            line, tile = task // tiles, task % tiles
-            first = line % blocks * block
-            rows = min(block, n - first)
-            left = tile * LANES
-            here = x + ((line // blocks * n + first) * post + left) * item
-            target = out + (line * post + left) * item
-            if post == 1:
-                lane = np.intp(lanes.ctypes.data)
-                _reduce_row(start, step, join, here, rows, lane, target, item)
-            else:
-                width = min(LANES, post - left)
-                call(start, spill((here, target)), two, width)
-                for _ in range(1, rows):
-                    here += post * item
-                    call(step, spill((target, here, target)), two, width)
+    lanes = np.empty(LANES * item, np.uint8)
+    two = spill((1, 1, 1))
+    for task in dealt(pre * blocks * tiles, part):
+        line, tile = task // tiles, task % tiles
+        first = line % blocks * block
+        rows = min(block, n - first)
+        left = tile * LANES
+        here = x + ((line // blocks * n + first) * post + left) * item
+        target = out + (line * post + left) * item
+        if post == 1:
+            lane = np.intp(lanes.ctypes.data)
+            _reduce_row(start, step, join, here, rows, lane, target, item)
+        else:
+            width = min(LANES, post - left)
+            call(start, spill((here, target)), two, width)
+            for _ in range(1, rows):
+                here += post * item
+                call(step, spill((target, here, target)), two, width)
 
 
 # -- planning --------------------------------------------------------------------------
@@ -190,11 +188,11 @@ def reduction(
         for pre, n, post, block in stages[:-1]:
             there = np.empty(pre * -(-n // block) * post, dtype)
             source, target = here.ctypes.data, there.ctypes.data
-            run(*codes, source, target, item, pre, n, post, block, parts)
+            run(*codes, source, target, item, pre, n, post, block)
             here, codes = there, later
         pre, n, post, block = stages[-1]
         source, target = here.ctypes.data, out.ctypes.data
-        run(*codes, source, target, item, pre, n, post, block, parts)
+        run(*codes, source, target, item, pre, n, post, block)
         if finish is not None:
             finish(out, out)
 
@@ -232,13 +230,13 @@ def widened(kind: str, shape: Shape, axes: Shape, wide: DType) -> Callable[..., 
 
 
 @threads.jit(parallel=True)
-def _positions(x: Any, out: Any, sign: int) -> None:
+def _positions(part: Any, x: Any, out: Any, sign: int) -> None:
     """X (pre, n, post), out (pre, post): where the largest of the middle axis is.
 
     The first one wins, and NaN over numbers. sign -1 looks for the smallest.
     """
     pre, n, post = x.shape
-    for p in prange(pre):
+    for p in dealt(pre, part):
         for q in range(post):
             best, place = x[p, 0, q], 0
             for i in range(1, n):

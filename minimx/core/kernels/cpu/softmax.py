@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.mathematics import exp
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -59,7 +59,7 @@ def _gradient_row(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> Non
 
 
 @threads.jit(parallel=True)
-def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
+def softmax(part: Any, data: Any, scale: Any, log: bool, out: Any) -> None:
     """Fill out with softmax(data * scale), or its logarithm.
 
     data, out (groups, n, inner): over the middle axis. float32 or float64. The largest
@@ -68,21 +68,25 @@ def softmax(data: Any, scale: Any, log: bool, out: Any) -> None:
     groups, length, inner = data.shape
     if inner == 1:
         rows, targets = data.reshape((groups, length)), out.reshape((groups, length))
-        for g in prange(groups):
+        for g in dealt(groups, part):
             _softmax_row(rows[g], scale, log, targets[g])
         return
     blocks = -(-inner // SIDE)
-    for task in prange(groups * blocks):
+    for task in dealt(groups * blocks, part):
         g, first = task // blocks, task % blocks * SIDE
         row, result = np.empty(length, data.dtype), np.empty(length, data.dtype)
         for i in range(first, min(first + SIDE, inner)):
-            row[:] = data[g, :, i]
+            for k in range(length):
+                row[k] = data[g, k, i]
             _softmax_row(row, scale, log, result)
-            out[g, :, i] = result
+            for k in range(length):
+                out[g, k, i] = result[k]
 
 
 @threads.jit(parallel=True)
-def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> None:
+def softmax_gradient(
+    part: Any, dout: Any, out: Any, scale: Any, log: bool, ddata: Any
+) -> None:
     """The gradient of the data, from that of the output and the output.
 
     dout, out, ddata (groups, n, inner); scale and log as for `softmax`.
@@ -92,14 +96,16 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
         shape = (groups, length)
         rows, douts = out.reshape(shape), dout.reshape(shape)
         targets = ddata.reshape(shape)
-        for g in prange(groups):
+        for g in dealt(groups, part):
             _gradient_row(douts[g], rows[g], scale, log, targets[g])
         return
     blocks = -(-inner // SIDE)
-    for task in prange(groups * blocks):
+    for task in dealt(groups * blocks, part):
         g, first = task // blocks, task % blocks * SIDE
         scratch = np.empty((3, length), out.dtype)
         for i in range(first, min(first + SIDE, inner)):
-            scratch[0, :], scratch[1, :] = dout[g, :, i], out[g, :, i]
+            for k in range(length):
+                scratch[0, k], scratch[1, k] = dout[g, k, i], out[g, k, i]
             _gradient_row(scratch[0], scratch[1], scale, log, scratch[2])
-            ddata[g, :, i] = scratch[2]
+            for k in range(length):
+                ddata[g, k, i] = scratch[2, k]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.dtypes import FLOAT16, FLOAT32, NARROW
 from minimx.core.kernels import threads
@@ -22,6 +21,7 @@ from minimx.core.kernels.halfwords import (
     to_bfloat16,
     to_float16,
 )
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -29,26 +29,26 @@ FEW = 512  # elements for which NumPy is done before a kernel has begun
 
 
 @threads.jit(parallel=True)
-def _from_float16(words: Any, out: Any) -> None:
-    for i in prange(words.size):
+def _from_float16(part: Any, words: Any, out: Any) -> None:
+    for i in dealt(words.size, part):
         out[i] = from_float16(words[i])
 
 
 @threads.jit(parallel=True)
-def _to_float16(x: Any, words: Any) -> None:
-    for i in prange(x.size):
+def _to_float16(part: Any, x: Any, words: Any) -> None:
+    for i in dealt(x.size, part):
         words[i] = to_float16(x[i])
 
 
 @threads.jit(parallel=True)
-def _from_bfloat16(words: Any, out: Any) -> None:
-    for i in prange(words.size):
+def _from_bfloat16(part: Any, words: Any, out: Any) -> None:
+    for i in dealt(words.size, part):
         out[i] = from_bfloat16(words[i])
 
 
 @threads.jit(parallel=True)
-def _to_bfloat16(x: Any, words: Any) -> None:
-    for i in prange(x.size):
+def _to_bfloat16(part: Any, x: Any, words: Any) -> None:
+    for i in dealt(x.size, part):
         words[i] = to_bfloat16(x[i])
 
 

@@ -61,10 +61,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD",
-        sources=(
-            "env-vars-1.x.md:97",
-            "env-vars-2.0.md:167",
-        ),
+        sources=("env-vars-1.x.md:97", "env-vars-2.0.md:167"),
         type="int",
         default=15,
         follows="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
@@ -85,10 +82,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD",
-        sources=(
-            "env-vars-1.x.md:100",
-            "env-vars-2.0.md:170",
-        ),
+        sources=("env-vars-1.x.md:100", "env-vars-2.0.md:170"),
         type="int",
         default=15,
         follows="MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",

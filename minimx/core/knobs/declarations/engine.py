@@ -23,11 +23,7 @@ def usable_cores() -> int:
 KNOBS = (
     declare(
         name="MXNET_ENGINE_TYPE",
-        sources=(
-            "env-vars-0.x.md:33",
-            "env-vars-1.x.md:78",
-            "env-vars-2.0.md:148",
-        ),
+        sources=("env-vars-0.x.md:33", "env-vars-1.x.md:78", "env-vars-2.0.md:148"),
         type="choice",
         default="ThreadedEnginePerDevice",
         choices=("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"),
@@ -52,11 +48,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_CPU_WORKER_NTHREADS",
-        sources=(
-            "env-vars-0.x.md:12",
-            "env-vars-1.x.md:21",
-            "env-vars-2.0.md:56",
-        ),
+        sources=("env-vars-0.x.md:12", "env-vars-1.x.md:21", "env-vars-2.0.md:56"),
         type="int",
         default=1,
         low=1,
@@ -74,11 +66,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_CPU_PRIORITY_NTHREADS",
-        sources=(
-            "env-vars-0.x.md:14",
-            "env-vars-1.x.md:24",
-            "env-vars-2.0.md:59",
-        ),
+        sources=("env-vars-0.x.md:14", "env-vars-1.x.md:24", "env-vars-2.0.md:59"),
         type="int",
         default=4,
         low=1,
@@ -100,11 +88,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_GPU_WORKER_NTHREADS",
-        sources=(
-            "env-vars-0.x.md:8",
-            "env-vars-1.x.md:15",
-            "env-vars-2.0.md:50",
-        ),
+        sources=("env-vars-0.x.md:8", "env-vars-1.x.md:15", "env-vars-2.0.md:50"),
         type="int",
         default=2,
         low=1,
@@ -121,11 +105,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_GPU_COPY_NTHREADS",
-        sources=(
-            "env-vars-0.x.md:10",
-            "env-vars-1.x.md:18",
-            "env-vars-2.0.md:53",
-        ),
+        sources=("env-vars-0.x.md:10", "env-vars-1.x.md:18", "env-vars-2.0.md:53"),
         type="int",
         default=2,
         low=1,
@@ -142,11 +122,7 @@ KNOBS = (
     ),
     declare(
         name="OMP_NUM_THREADS",
-        sources=(
-            "env-vars-1.x.md:23",
-            "env-vars-2.0.md:58",
-            "performance-tips.md:59",
-        ),
+        sources=("env-vars-1.x.md:23", "env-vars-2.0.md:58", "performance-tips.md:59"),
         type="int",
         first=True,
         default=usable_cores(),
@@ -170,10 +146,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_GPU_WORKER_NSTREAMS",
-        sources=(
-            "env-vars-1.x.md:195",
-            "env-vars-2.0.md:300",
-        ),
+        sources=("env-vars-1.x.md:195", "env-vars-2.0.md:300"),
         type="int",
         default=1,
         low=1,
@@ -209,10 +182,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_MP_WORKER_NTHREADS",
-        sources=(
-            "env-vars-1.x.md:30",
-            "env-vars-2.0.md:62",
-        ),
+        sources=("env-vars-1.x.md:30", "env-vars-2.0.md:62"),
         type="int",
         default=1,
         low=1,
@@ -230,10 +200,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_MP_OPENCV_NUM_THREADS",
-        sources=(
-            "env-vars-1.x.md:33",
-            "env-vars-2.0.md:65",
-        ),
+        sources=("env-vars-1.x.md:33", "env-vars-2.0.md:65"),
         type="int",
         default=0,
         low=0,

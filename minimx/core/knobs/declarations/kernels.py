@@ -18,10 +18,7 @@ DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 KNOBS = (
     declare(
         name="MXNET_CPU_PARALLEL_SIZE",
-        sources=(
-            "env-vars-1.x.md:251",
-            "env-vars-2.0.md:409",
-        ),
+        sources=("env-vars-1.x.md:251", "env-vars-2.0.md:409"),
         type="int",
         default=200_000,
         low=0,
@@ -38,10 +35,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_OPTIMIZER_AGGREGATION_SIZE",
-        sources=(
-            "env-vars-1.x.md:257",
-            "env-vars-2.0.md:415",
-        ),
+        sources=("env-vars-1.x.md:257", "env-vars-2.0.md:415"),
         type="int",
         default=4,
         low=1,
@@ -76,10 +70,7 @@ KNOBS = (
     ),
     fusion(
         name="MXNET_USE_FUSION",
-        sources=(
-            "env-vars-1.x.md:293",
-            "env-vars-2.0.md:448",
-        ),
+        sources=("env-vars-1.x.md:293", "env-vars-2.0.md:448"),
         type="bool",
         default=True,
         status="live",
@@ -143,10 +134,7 @@ KNOBS = (
     ),
     passes(
         name="MXNET_ELIMINATE_COMMON_EXPR",
-        sources=(
-            "env-vars-1.x.md:304",
-            "env-vars-2.0.md:459",
-        ),
+        sources=("env-vars-1.x.md:304", "env-vars-2.0.md:459"),
         type="bool",
         default=True,
         status="live",
@@ -199,11 +187,7 @@ KNOBS = (
     tuning(
         name="MXNET_USE_OPERATOR_TUNING",
         aliases=("MXNET_ENABLE_OPERATOR_TUNING",),
-        sources=(
-            "env-vars-1.x.md:326",
-            "env-vars-2.0.md:488",
-            "env-vars-2.0.md:489",
-        ),
+        sources=("env-vars-1.x.md:326", "env-vars-2.0.md:488", "env-vars-2.0.md:489"),
         type="words",
         default=("1",),
         choices=("0", "1", *DTYPES),
@@ -221,10 +205,7 @@ KNOBS = (
     ),
     tuning(
         name="MXNET_USE_NUM_CORES_OPERATOR_TUNING",
-        sources=(
-            "env-vars-1.x.md:328",
-            "env-vars-2.0.md:495",
-        ),
+        sources=("env-vars-1.x.md:328", "env-vars-2.0.md:495"),
         type="int",
         default=0,
         low=0,
@@ -276,10 +257,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_SAFE_ACCUMULATION",
-        sources=(
-            "env-vars-1.x.md:288",
-            "env-vars-2.0.md:440",
-        ),
+        sources=("env-vars-1.x.md:288", "env-vars-2.0.md:440"),
         type="bool",
         default=False,
         status="live",

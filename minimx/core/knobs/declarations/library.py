@@ -23,10 +23,7 @@ def mxnet_home() -> str:
 KNOBS = (
     declare(
         name="MXNET_HOME",
-        sources=(
-            "env-vars-1.x.md:234",
-            "env-vars-2.0.md:385",
-        ),
+        sources=("env-vars-1.x.md:234", "env-vars-2.0.md:385"),
         type="path",
         folder=True,
         default=mxnet_home(),
@@ -41,10 +38,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_GLUON_REPO",
-        sources=(
-            "env-vars-1.x.md:230",
-            "env-vars-2.0.md:381",
-        ),
+        sources=("env-vars-1.x.md:230", "env-vars-2.0.md:381"),
         type="url",
         default="https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/",
         status="live",
@@ -76,10 +70,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_LIBRARY_PATH",
-        sources=(
-            "env-vars-1.x.md:11",
-            "env-vars-2.0.md:43",
-        ),
+        sources=("env-vars-1.x.md:11", "env-vars-2.0.md:43"),
         type="path",
         default="",
         scope="restart",
@@ -94,10 +85,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_ENABLE_CYTHON",
-        sources=(
-            "env-vars-1.x.md:179",
-            "env-vars-2.0.md:278",
-        ),
+        sources=("env-vars-1.x.md:179", "env-vars-2.0.md:278"),
         type="bool",
         default=True,
         scope="restart",
@@ -111,10 +99,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_ENFORCE_CYTHON",
-        sources=(
-            "env-vars-1.x.md:184",
-            "env-vars-2.0.md:283",
-        ),
+        sources=("env-vars-1.x.md:184", "env-vars-2.0.md:283"),
         type="bool",
         default=False,
         scope="restart",
@@ -127,10 +112,7 @@ KNOBS = (
     ),
     declare(
         name="MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
-        sources=(
-            "env-vars-1.x.md:7",
-            "env-vars-2.0.md:38",
-        ),
+        sources=("env-vars-1.x.md:7", "env-vars-2.0.md:38"),
         type="bool",
         default=True,
         status="live",

@@ -16,11 +16,7 @@ workspaces = partial(declare, scope="restart", status="live", low=1)
 KNOBS = (
     planner(
         name="MXNET_EXEC_ENABLE_INPLACE",
-        sources=(
-            "env-vars-0.x.md:19",
-            "env-vars-1.x.md:39",
-            "env-vars-2.0.md:71",
-        ),
+        sources=("env-vars-0.x.md:19", "env-vars-1.x.md:39", "env-vars-2.0.md:71"),
         type="bool",
         default=True,
         status="live",
@@ -35,11 +31,7 @@ KNOBS = (
     planner(
         name="NNVM_EXEC_MATCH_RANGE",
         aliases=("MXNET_EXEC_MATCH_RANGE",),
-        sources=(
-            "env-vars-0.x.md:21",
-            "env-vars-1.x.md:42",
-            "env-vars-2.0.md:74",
-        ),
+        sources=("env-vars-0.x.md:21", "env-vars-1.x.md:42", "env-vars-2.0.md:74"),
         type="int",
         default=16,
         low=0,
@@ -71,11 +63,7 @@ KNOBS = (
     ),
     planner(
         name="MXNET_EXEC_NUM_TEMP",
-        sources=(
-            "env-vars-0.x.md:24",
-            "env-vars-1.x.md:47",
-            "env-vars-2.0.md:79",
-        ),
+        sources=("env-vars-0.x.md:24", "env-vars-1.x.md:47", "env-vars-2.0.md:79"),
         type="int",
         default=1,
         low=1,
@@ -147,11 +135,7 @@ KNOBS = (
     ),
     mirror(
         name="MXNET_BACKWARD_DO_MIRROR",
-        sources=(
-            "env-vars-0.x.md:53",
-            "env-vars-1.x.md:155",
-            "env-vars-2.0.md:246",
-        ),
+        sources=("env-vars-0.x.md:53", "env-vars-1.x.md:155", "env-vars-2.0.md:246"),
         type="bool",
         default=False,
         meaning=(
@@ -200,10 +184,7 @@ KNOBS = (
     ),
     workspaces(
         name="MXNET_CPU_TEMP_COPY",
-        sources=(
-            "env-vars-1.x.md:262",
-            "env-vars-2.0.md:420",
-        ),
+        sources=("env-vars-1.x.md:262", "env-vars-2.0.md:420"),
         type="int",
         default=4,
         meaning=(
@@ -217,10 +198,7 @@ KNOBS = (
     ),
     workspaces(
         name="MXNET_GPU_TEMP_COPY",
-        sources=(
-            "env-vars-1.x.md:266",
-            "env-vars-2.0.md:424",
-        ),
+        sources=("env-vars-1.x.md:266", "env-vars-2.0.md:424"),
         type="int",
         default=1,
         meaning=(
@@ -231,10 +209,7 @@ KNOBS = (
     ),
     workspaces(
         name="MXNET_CPU_PARALLEL_RAND_COPY",
-        sources=(
-            "env-vars-1.x.md:270",
-            "env-vars-2.0.md:428",
-        ),
+        sources=("env-vars-1.x.md:270", "env-vars-2.0.md:428"),
         type="int",
         default=1,
         meaning=(
@@ -246,10 +221,7 @@ KNOBS = (
     ),
     workspaces(
         name="MXNET_GPU_PARALLEL_RAND_COPY",
-        sources=(
-            "env-vars-1.x.md:274",
-            "env-vars-2.0.md:432",
-        ),
+        sources=("env-vars-1.x.md:274", "env-vars-2.0.md:432"),
         type="int",
         default=4,
         defaults_by_document={"1.x": "4", "2.0": "4", "2.0 code": "1"},
@@ -262,10 +234,7 @@ KNOBS = (
     ),
     workspaces(
         name="MXNET_GPU_CUDNN_DROPOUT_STATE_COPY",
-        sources=(
-            "env-vars-1.x.md:278",
-            "env-vars-2.0.md:436",
-        ),
+        sources=("env-vars-1.x.md:278", "env-vars-2.0.md:436"),
         type="int",
         default=4,
         defaults_by_document={"1.x": "4", "2.0": "4", "2.0 code": "1"},

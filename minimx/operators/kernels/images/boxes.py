@@ -13,9 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -34,9 +34,9 @@ def _overlap(a: Any, b: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def overlaps(left: Any, right: Any, out: Any) -> None:
+def overlaps(part: Any, left: Any, right: Any, out: Any) -> None:
     """Fill out (m, n) from left (m, 4) and right (n, 4)."""
-    for i in prange(left.shape[0]):
+    for i in dealt(left.shape[0], part):
         for j in range(right.shape[0]):
             out[i, j] = _overlap(left[i], right[j])
 
@@ -112,12 +112,14 @@ def _rounded(x: Any) -> int:
 
 
 @threads.jit(parallel=True)
-def roi_pool(data: Any, rois: Any, scale: float, out: Any, places: Any) -> None:
+def roi_pool(
+    part: Any, data: Any, rois: Any, scale: float, out: Any, places: Any
+) -> None:
     """Fill out (R, C, h, w) with maxima, places with where in the image they stand."""
     batch, channels, height, width = data.shape
     _, _, rows, columns = out.shape
     real = out.dtype.type
-    for task in prange(rois.shape[0] * channels):
+    for task in dealt(rois.shape[0] * channels, part):
         r, c = task // channels, task % channels
         image = int(rois[r, 0])
         left, top = _rounded(rois[r, 1] * scale), _rounded(rois[r, 2] * scale)
@@ -143,10 +145,10 @@ def roi_pool(data: Any, rois: Any, scale: float, out: Any, places: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def roi_pool_gradient(dout: Any, rois: Any, places: Any, ddata: Any) -> None:
+def roi_pool_gradient(part: Any, dout: Any, rois: Any, places: Any, ddata: Any) -> None:
     """Add each gradient where its maximum stands; ddata (N, C, H·W)."""
     batch, channels, _ = ddata.shape
-    for c in prange(channels):
+    for c in dealt(channels, part):
         ddata[:, c] = 0
         for r in range(rois.shape[0]):
             image = int(rois[r, 0])
@@ -160,10 +162,10 @@ def roi_pool_gradient(dout: Any, rois: Any, places: Any, ddata: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def roi_gather(ddata: Any, rois: Any, places: Any, out: Any) -> None:
+def roi_gather(part: Any, ddata: Any, rois: Any, places: Any, out: Any) -> None:
     """The values that stand at the places; ddata (N, C, H·W)."""
     batch, channels, _ = ddata.shape
-    for c in prange(channels):
+    for c in dealt(channels, part):
         for r in range(rois.shape[0]):
             image = int(rois[r, 0])
             inside = 0 <= image < batch
@@ -227,8 +229,8 @@ def _align_one(
 
 @threads.jit(parallel=True)
 def roi_align(
-    data: Any, rois: Any, scale: Any, ratio: int, shift: Any, sensitive: bool,
-    out: Any, backward: bool,
+    part: Any, data: Any, rois: Any, scale: Any, ratio: int, shift: Any,
+    sensitive: bool, out: Any, backward: bool,
 ) -> None:  # fmt: skip
     """Fill out (R, C, h, w); or backward, fill data with the gradients from out.
 
@@ -238,7 +240,7 @@ def roi_align(
     batch, planes = data.shape[:2]
     count, channels, rows, columns = out.shape
     each = planes // channels
-    for c in prange(channels):
+    for c in dealt(channels, part):
         if backward:
             data[:, c * each : (c + 1) * each] = 0
         for r in range(count):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -83,9 +83,9 @@ def _grown(old: int, new: int) -> tuple[Any, Any]:
 
 
 @threads.jit(parallel=True)
-def _down(image: Any, places: Any, weights: Any, out: Any) -> None:
+def _down(part: Any, image: Any, places: Any, weights: Any, out: Any) -> None:
     """Fill out (new, W) from image (H, W), row by row."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for k in range(places.shape[1]):
             weight, row = weights[i, k], image[places[i, k]]
@@ -94,9 +94,9 @@ def _down(image: Any, places: Any, weights: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _across(image: Any, places: Any, weights: Any, out: Any) -> None:
+def _across(part: Any, image: Any, places: Any, weights: Any, out: Any) -> None:
     """Fill out (H, new, C) from image (H, W, C), column by column."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for j in range(out.shape[1]):
             for k in range(places.shape[1]):

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.images.boxes import _corners, _rounded
 
 threads.pin()
@@ -31,7 +31,7 @@ def _edges(low: Any, high: Any, scale: Any, cells: int, length: int, out: Any) -
 
 @threads.jit(parallel=True)
 def cell_means(
-    data: Any, rois: Any, scale: Any, groups: int, out: Any, backward: bool
+    mine: Any, data: Any, rois: Any, scale: Any, groups: int, out: Any, backward: bool
 ) -> None:
     """Fill out (R, C, h, w); or backward, add gradients from out to data.
 
@@ -40,7 +40,7 @@ def cell_means(
     """
     batch, _, height, width = data.shape
     count, channels, rows, columns = out.shape
-    for c in prange(channels):
+    for c in dealt(channels, mine):
         down, across = np.empty((rows, 2), np.int64), np.empty((columns, 2), np.int64)
         if backward:
             data[:, c * groups * groups : (c + 1) * groups * groups] = 0
@@ -90,11 +90,11 @@ def _mean_at(
 
 
 @threads.jit(parallel=True)
-def turned(data: Any, rois: Any, scale: float, ratio: int, out: Any) -> None:
+def turned(part: Any, data: Any, rois: Any, scale: float, ratio: int, out: Any) -> None:
     """Fill out (R, C, h, w); rois (R, 6): image, x, y, width, height, degrees."""
     batch = data.shape[0]
     count, channels, rows, columns = out.shape
-    for task in prange(count * channels):
+    for task in dealt(count * channels, part):
         r, c = task // channels, task % channels
         image = int(rois[r, 0])
         out[r, c] = 0

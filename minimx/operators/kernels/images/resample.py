@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -53,9 +53,9 @@ def lines(length: int, out: int, align_corners: bool) -> Table:
 
 
 @threads.jit(parallel=True)
-def _gather_rows(old: Any, first: Any, weights: Any, new: Any) -> None:
+def _gather_rows(part: Any, old: Any, first: Any, weights: Any, new: Any) -> None:
     """Along the middle axis of old (planes, length, inner)."""
-    for plane in prange(new.shape[0]):
+    for plane in dealt(new.shape[0], part):
         for i in range(new.shape[1]):
             row = new[plane, i]
             row[:] = 0
@@ -68,9 +68,9 @@ def _gather_rows(old: Any, first: Any, weights: Any, new: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _gather_columns(old: Any, first: Any, weights: Any, new: Any) -> None:
+def _gather_columns(part: Any, old: Any, first: Any, weights: Any, new: Any) -> None:
     """Along the last axis of old (rows, length)."""
-    for r in prange(new.shape[0]):
+    for r in dealt(new.shape[0], part):
         line, row = old[r], new[r]
         for i in range(row.size):
             total = new.dtype.type(0)
@@ -82,8 +82,8 @@ def _gather_columns(old: Any, first: Any, weights: Any, new: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _spread_rows(new: Any, first: Any, weights: Any, old: Any) -> None:
-    for plane in prange(new.shape[0]):
+def _spread_rows(part: Any, new: Any, first: Any, weights: Any, old: Any) -> None:
+    for plane in dealt(new.shape[0], part):
         old[plane] = 0
         for i in range(new.shape[1]):
             row = new[plane, i]
@@ -96,8 +96,8 @@ def _spread_rows(new: Any, first: Any, weights: Any, old: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _spread_columns(new: Any, first: Any, weights: Any, old: Any) -> None:
-    for r in prange(new.shape[0]):
+def _spread_columns(part: Any, new: Any, first: Any, weights: Any, old: Any) -> None:
+    for r in dealt(new.shape[0], part):
         line, row = old[r], new[r]
         line[:] = 0
         for i in range(row.size):

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -52,11 +52,11 @@ def add(image: Any, row: int, column: int, value: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def sample(data: Any, y: Any, x: Any, sharp: bool, out: Any) -> None:
+def sample(part: Any, data: Any, y: Any, x: Any, sharp: bool, out: Any) -> None:
     """out[b, c, p]: the image (b, c) at place p of b."""
     batch, channels, height, width = data.shape
     real = out.dtype.type
-    for plane in prange(batch * channels):
+    for plane in dealt(batch * channels, part):
         b, c = plane // channels, plane % channels
         image = data[b, c]
         for p in range(y.shape[1]):
@@ -74,9 +74,9 @@ def sample(data: Any, y: Any, x: Any, sharp: bool, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _to_data(dout: Any, y: Any, x: Any, sharp: bool, ddata: Any) -> None:
+def _to_data(part: Any, dout: Any, y: Any, x: Any, sharp: bool, ddata: Any) -> None:
     batch, channels, height, width = ddata.shape
-    for plane in prange(batch * channels):
+    for plane in dealt(batch * channels, part):
         b, c = plane // channels, plane % channels
         image = ddata[b, c]
         image[:] = 0
@@ -93,11 +93,11 @@ def _to_data(dout: Any, y: Any, x: Any, sharp: bool, ddata: Any) -> None:
 
 @threads.jit(parallel=True)
 def _to_places(
-    dout: Any, data: Any, y: Any, x: Any, sharp: bool, dy: Any, dx: Any
+    part: Any, dout: Any, data: Any, y: Any, x: Any, sharp: bool, dy: Any, dx: Any
 ) -> None:
     batch, channels, height, width = data.shape
     places = y.shape[1]
-    for place in prange(batch * places):
+    for place in dealt(batch * places, part):
         b, p = place // places, place % places
         tall, row, down, slope_y = _axis(y[b, p], height, sharp)
         wide, column, right, slope_x = _axis(x[b, p], width, sharp)
@@ -129,10 +129,10 @@ def _whole(at: Any, length: int) -> int:
 
 
 @threads.jit(parallel=True)
-def fetch(data: Any, y: Any, x: Any, out: Any) -> None:
+def fetch(part: Any, data: Any, y: Any, x: Any, out: Any) -> None:
     """out[b, c, p] = data[b, c, y[b, p], x[b, p]], 0 outside."""
     batch, channels, height, width = data.shape
-    for plane in prange(batch * channels):
+    for plane in dealt(batch * channels, part):
         b, c = plane // channels, plane % channels
         for p in range(y.shape[1]):
             row, column = _whole(y[b, p], height), _whole(x[b, p], width)
@@ -140,10 +140,10 @@ def fetch(data: Any, y: Any, x: Any, out: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def put(dout: Any, y: Any, x: Any, ddata: Any) -> None:
+def put(part: Any, dout: Any, y: Any, x: Any, ddata: Any) -> None:
     """ddata[b, c, y[b, p], x[b, p]] += dout[b, c, p], from 0."""
     batch, channels, height, width = ddata.shape
-    for plane in prange(batch * channels):
+    for plane in dealt(batch * channels, part):
         b, c = plane // channels, plane % channels
         ddata[b, c] = 0
         for p in range(y.shape[1]):

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba import prange
-
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.images.sampling import add, pixel
 
 threads.pin()
@@ -37,11 +36,13 @@ def _displaced(k: int, at: Any) -> tuple[int, int]:
 
 
 @threads.jit(parallel=True)
-def correlate(data1: Any, data2: Any, multiply: bool, at: Any, out: Any) -> None:
+def correlate(
+    part: Any, data1: Any, data2: Any, multiply: bool, at: Any, out: Any
+) -> None:
     """Fill out with the means of products, or of absolute differences."""
     channels, count = data1.shape[1], out.shape[1]
     scale = 1.0 / (at.kernel * at.kernel * channels)
-    for plane in prange(out.shape[0] * count):
+    for plane in dealt(out.shape[0] * count, part):
         n, k = plane // count, plane % count
         down, right = _displaced(k, at)
         for i in range(out.shape[2]):
@@ -58,11 +59,11 @@ def correlate(data1: Any, data2: Any, multiply: bool, at: Any, out: Any) -> None
 
 
 @threads.jit(parallel=True)
-def spread(dout: Any, other: Any, first: bool, at: Any, found: Any) -> None:
+def spread(part: Any, dout: Any, other: Any, first: bool, at: Any, found: Any) -> None:
     """The gradient of products for data1, if `first`, or data2; other: the other."""
     channels = found.shape[1]
     scale = 1.0 / (at.kernel * at.kernel * channels)
-    for plane in prange(found.shape[0] * channels):
+    for plane in dealt(found.shape[0] * channels, part):
         n, c = plane // channels, plane % channels
         found[n, c] = 0
         for k in range(dout.shape[1]):
@@ -83,12 +84,12 @@ def spread(dout: Any, other: Any, first: bool, at: Any, found: Any) -> None:
 
 @threads.jit(parallel=True)
 def spread_signs(
-    dout: Any, data1: Any, data2: Any, at: Any, found1: Any, found2: Any
+    part: Any, dout: Any, data1: Any, data2: Any, at: Any, found1: Any, found2: Any
 ) -> None:
     """The gradients of absolute differences; of equal numbers, the first is larger."""
     channels = data1.shape[1]
     scale = 1.0 / (at.kernel * at.kernel * channels)
-    for plane in prange(data1.shape[0] * channels):
+    for plane in dealt(data1.shape[0] * channels, part):
         n, c = plane // channels, plane % channels
         found1[n, c] = 0
         found2[n, c] = 0

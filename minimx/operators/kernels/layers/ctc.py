@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -106,10 +106,10 @@ def _read(alphas: Any) -> Any:
 
 @threads.jit(parallel=True)
 def losses(
-    data: Any, labels: Any, counts: Any, lengths: Any, blank: int, out: Any
+    part: Any, data: Any, labels: Any, counts: Any, lengths: Any, blank: int, out: Any
 ) -> None:
     """Fill out (N,); 0 for labels too long for their steps, NaN for unknown letters."""
-    for n in prange(out.size):
+    for n in dealt(out.size, part):
         places = _places(labels[n], counts[n], blank)
         if not _is_known(places, data.shape[2]):
             out[n] = np.nan
@@ -149,10 +149,11 @@ def _sample_gradient(logs: Any, places: Any, dout: float, n: int, out: Any) -> N
 
 @threads.jit(parallel=True)
 def gradient(
-    data: Any, labels: Any, counts: Any, lengths: Any, blank: int, dout: Any, out: Any
-) -> None:
+    part: Any, data: Any, labels: Any, counts: Any, lengths: Any, blank: int, dout: Any,
+    out: Any,
+) -> None:  # fmt: skip
     """Fill out (T, N, alphabet), the gradient of data; 0 beyond a sample's steps."""
-    for n in prange(dout.size):
+    for n in dealt(dout.size, part):
         out[:, n] = 0
         places = _places(labels[n], counts[n], blank)
         if not _is_known(places, data.shape[2]):

@@ -11,21 +11,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
 
 @threads.jit(parallel=True)
 def likelihood(
-    mu: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any, lengths: Any,
-    times: Any, out: Any, after: Any,
+    part: Any, mu: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any,
+    lengths: Any, times: Any, out: Any, after: Any,
 ) -> None:  # fmt: skip
     """Fill out (N,) with logarithms, after (N, K) with the excitement at the end."""
     batch, kinds = mu.shape
-    for n in prange(batch):
+    for n in dealt(batch, part):
         last, excited = np.zeros(kinds), state[n].astype(np.float64)
         total, now = 0.0, 0.0
         for j in range(lengths[n]):
@@ -48,12 +48,12 @@ def likelihood(
 
 @threads.jit(parallel=True)
 def gradient(
-    mu: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any, lengths: Any,
-    times: Any, dout: Any, dmu: Any, dalpha: Any, dbeta: Any,
+    part: Any, mu: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any,
+    lengths: Any, times: Any, dout: Any, dmu: Any, dalpha: Any, dbeta: Any,
 ) -> None:  # fmt: skip
     """Fill dmu, dalpha and dbeta, (N, K) each, from dout (N,)."""
     batch, kinds = mu.shape
-    for n in prange(batch):
+    for n in dealt(batch, part):
         last, excited = np.zeros(kinds), state[n].astype(np.float64)
         slope = np.zeros(kinds)  # of the excitement, in beta
         found = np.zeros((3, kinds))

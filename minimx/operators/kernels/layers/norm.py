@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.norm import SIDE
+from minimx.core.kernels.parts import dealt
 
 
 @threads.jit(inner=True, fastmath={"reassoc"})
@@ -25,11 +25,12 @@ def _row_moments(row: Any) -> tuple[float, float]:
 
 @threads.jit(parallel=True)
 def layer_norm(
-    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
-) -> None:
+    part: Any, data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any,
+    std: Any,
+) -> None:  # fmt: skip
     """Every row of data (rows, length) to mean 0, variance 1, then gamma and beta."""
     real = out.dtype.type
-    for r in prange(data.shape[0]):
+    for r in dealt(data.shape[0], part):
         center, variance = _row_moments(data[r])
         mean[r], std[r] = center, np.sqrt(variance + eps)
         m, s = real(center), real(1 / np.sqrt(variance + eps))
@@ -52,11 +53,11 @@ def _row_sums(
 
 @threads.jit(parallel=True)
 def layer_norm_gradient(
-    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any
+    part: Any, dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any
 ) -> None:
     """The gradient of the data."""
     length, real = data.shape[1], ddata.dtype.type
-    for r in prange(data.shape[0]):
+    for r in dealt(data.shape[0], part):
         m, s = mean[r], real(1 / std[r])
         total, along = _row_sums(dout[r], data[r], gamma, m, s)
         center, slope = real(total / length), real(along / length)
@@ -67,11 +68,11 @@ def layer_norm_gradient(
 
 @threads.jit(parallel=True)
 def layer_norm_parameters(
-    dout: Any, data: Any, mean: Any, std: Any, dgamma: Any, dbeta: Any
+    part: Any, dout: Any, data: Any, mean: Any, std: Any, dgamma: Any, dbeta: Any
 ) -> None:
     """The gradients of gamma and beta: sums over rows, a block of columns at a time."""
     rows, length = data.shape
-    for block in prange(-(-length // SIDE)):
+    for block in dealt(-(-length // SIDE), part):
         first, last = block * SIDE, min((block + 1) * SIDE, length)
         along = np.zeros(SIDE, np.float64)
         total = np.zeros(SIDE, np.float64)
@@ -88,14 +89,15 @@ def layer_norm_parameters(
 
 @threads.jit(parallel=True)
 def group_norm(
-    data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any, std: Any
-) -> None:
+    part: Any, data: Any, gamma: Any, beta: Any, eps: float, out: Any, mean: Any,
+    std: Any,
+) -> None:  # fmt: skip
     """As `layer_norm`, but gamma and beta hold one number for each row of a sample.
 
     data (samples * groups, length), gamma and beta (groups,)
     """
     real = out.dtype.type
-    for r in prange(data.shape[0]):
+    for r in dealt(data.shape[0], part):
         center, variance = _row_moments(data[r])
         mean[r], std[r] = center, np.sqrt(variance + eps)
         g = r % gamma.size
@@ -117,10 +119,11 @@ def _plain_sums(dout: Any, data: Any, mean: Any, std: Any) -> tuple[float, float
 
 @threads.jit(parallel=True)
 def _group_rows(
-    dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any, sums: Any
-) -> None:
+    part: Any, dout: Any, data: Any, gamma: Any, mean: Any, std: Any, ddata: Any,
+    sums: Any,
+) -> None:  # fmt: skip
     length, real = data.shape[1], ddata.dtype.type
-    for r in prange(data.shape[0]):
+    for r in dealt(data.shape[0], part):
         m, s = mean[r], std[r]
         total, along = _plain_sums(dout[r], data[r], m, s)
         sums[r, 0], sums[r, 1] = along, total
@@ -142,7 +145,7 @@ def group_norm_gradient(
 
 @threads.jit(parallel=True)
 def neighbours(
-    data: Any, half: int, scale: float, knorm: float, beta: float, out: Any
+    part: Any, data: Any, half: int, scale: float, knorm: float, beta: float, out: Any
 ) -> None:
     """Out = data / (knorm + scale * sum of squares of channels c - half … c + half).
 
@@ -150,7 +153,7 @@ def neighbours(
     """
     samples, channels, inner = data.shape
     real = out.dtype.type
-    for plane in prange(samples * channels):
+    for plane in dealt(samples * channels, part):
         n, c = plane // channels, plane % channels
         line, place = data[n, c], out[n, c]
         place[:] = 0
@@ -164,13 +167,13 @@ def neighbours(
 
 
 @threads.jit(parallel=True, fastmath={"reassoc"})
-def l2_normalize(data: Any, eps: float, out: Any, norm: Any) -> None:
+def l2_normalize(part: Any, data: Any, eps: float, out: Any, norm: Any) -> None:
     """Vectors along the middle axis of (groups, length, inner), divided by norm.
 
     norm (groups, inner): sqrt(sum of squares + eps).
     """
     groups, length, inner = data.shape
-    for place in prange(groups * inner):
+    for place in dealt(groups * inner, part):
         g, i = place // inner, place % inner
         total = np.float64(eps)
         for k in range(length):
@@ -181,10 +184,10 @@ def l2_normalize(data: Any, eps: float, out: Any, norm: Any) -> None:
 
 
 @threads.jit(parallel=True, fastmath={"reassoc"})
-def l2_gradient(dout: Any, data: Any, norm: Any, ddata: Any) -> None:
+def l2_gradient(part: Any, dout: Any, data: Any, norm: Any, ddata: Any) -> None:
     """The gradient (dy - y * sum(dy * y)) / norm, with y = x / norm."""
     groups, length, inner = data.shape
-    for place in prange(groups * inner):
+    for place in dealt(groups * inner, part):
         g, i = place // inner, place % inner
         along = 0.0
         for k in range(length):

@@ -20,11 +20,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm
 from minimx.core.kernels.mathematics import exp, tanh
+from minimx.core.kernels.parts import copy, dealt
 
 threads.pin()
 
@@ -80,12 +80,19 @@ def _project_back(
 
 
 @threads.jit(inner=True)
+def _add(more: Any, total: Any) -> None:
+    """Add a row to another; `+=` compiles for 2 s, as `copy` says."""
+    for k in range(total.size):
+        total[k] += more[k]
+
+
+@threads.jit(inner=True)
 def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
     """One sample: the state is the output, or stays as it was and gives 0."""
     if counts:
-        y[:] = after
+        copy(after, y)
     else:
-        after[:] = before
+        copy(before, after)
         y[:] = 0
 
 
@@ -121,13 +128,13 @@ def _lstm_cells(g: Any, before: Any, after: Any, h: Any, clip: Any, mode: int) -
 
 @threads.jit(parallel=True)
 def lstm_forward(
-    gates: Any, wh: Any, whr: Any, hs: Any, cs: Any, y: Any, at: int, back: bool,
-    lengths: Any, clip: Any, mode: int,
+    part: Any, gates: Any, wh: Any, whr: Any, hs: Any, cs: Any, y: Any, at: int,
+    back: bool, lengths: Any, clip: Any, mode: int,
 ) -> None:  # fmt: skip
     """Walk an LSTM; whr (P, H) projects the state, and is (0, 0) where nothing does."""
     steps, batch, _ = gates.shape
     size, out = cs.shape[2], hs.shape[2]
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         rows = high - low
         full = np.empty((rows, size), gates.dtype)
@@ -141,12 +148,12 @@ def lstm_forward(
             if whr.size:
                 _project(full, 0, whr, hs, then * batch + low, rows, 0.0)
             else:
-                hs[then, low:high] = full
+                copy(full.reshape(-1), hs[then, low:high].reshape(-1))
             for n in range(low, high):
                 counts = t < lengths[n]
                 _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + out])
                 if not counts:
-                    cs[then, n] = cs[now, n]
+                    copy(cs[now, n], cs[then, n])
 
 
 @threads.jit(inner=True)
@@ -173,13 +180,13 @@ def _lstm_cells_gradient(
 
 @threads.jit(parallel=True)
 def lstm_backward(
-    gates: Any, wh: Any, whr: Any, cs: Any, dy: Any, at: int, back: bool,
+    part: Any, gates: Any, wh: Any, whr: Any, cs: Any, dy: Any, at: int, back: bool,
     lengths: Any, clip: Any, mode: int, dh: Any, dc: Any, dgates: Any, dproject: Any,
 ) -> None:  # fmt: skip
     """Walk an LSTM from its end; dproject (T, N, P): gradients of projected states."""
     steps, batch, _ = gates.shape
     size, out = cs.shape[2], dh.shape[1]
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         rows = high - low
         full = np.empty((rows, size), gates.dtype)
@@ -187,12 +194,12 @@ def lstm_backward(
             t, now, then = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
                 if t < lengths[n]:
-                    dh[n] += dy[t, n, at : at + out]
+                    _add(dy[t, n, at : at + out], dh[n])
             if whr.size:
-                dproject[t, low:high] = dh[low:high]
+                copy(dh[low:high].reshape(-1), dproject[t, low:high].reshape(-1))
                 _project_back(dh, low, whr, full, 0, rows, 0.0)
             else:
-                full[:] = dh[low:high]
+                copy(dh[low:high].reshape(-1), full.reshape(-1))
             for n in range(low, high):
                 if t < lengths[n]:
                     _lstm_cells_gradient(
@@ -208,11 +215,11 @@ def lstm_backward(
 
 
 @threads.jit(parallel=True)
-def lstm_states(gates: Any, cs: Any, back: bool, out: Any) -> None:
+def lstm_states(part: Any, gates: Any, cs: Any, back: bool, out: Any) -> None:
     """The states before they were projected, from the gates and cells: o · tanh(c)."""
     steps, batch, size = out.shape
     first = 0 if back else 1
-    for t in prange(steps):
+    for t in dealt(steps, part):
         for n in range(batch):
             for k in range(size):
                 out[t, n, k] = gates[t, n, 3 * size + k] * tanh(cs[t + first, n, k])
@@ -242,19 +249,20 @@ def _gru_cells(g: Any, own: Any, before: Any, after: Any, inner: Any) -> None:
 
 @threads.jit(parallel=True)
 def gru_forward(
-    gates: Any, wh: Any, bh: Any, hs: Any, inner: Any, y: Any, at: int, back: bool,
-    lengths: Any,
+    part: Any, gates: Any, wh: Any, bh: Any, hs: Any, inner: Any, y: Any, at: int,
+    back: bool, lengths: Any,
 ) -> None:  # fmt: skip
     """Walk a GRU; inner (T, N, H): the state's part of the candidate, before reset."""
     steps, batch, wide = gates.shape
     size = hs.shape[2]
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         rows = high - low
         own = np.empty((rows, wide), gates.dtype)
         for step in range(steps):
             t, now, then = _at(step, steps, back)
-            own[:] = bh
+            for n in range(rows):
+                copy(bh, own[n])
             _project(hs, now * batch + low, wh, own, 0, rows, 1.0)
             for n in range(low, high):
                 _gru_cells(
@@ -285,19 +293,19 @@ def _gru_cells_gradient(
 
 @threads.jit(parallel=True)
 def gru_backward(
-    gates: Any, wh: Any, hs: Any, inner: Any, dy: Any, at: int, back: bool,
+    part: Any, gates: Any, wh: Any, hs: Any, inner: Any, dy: Any, at: int, back: bool,
     lengths: Any, dh: Any, dgates: Any, downs: Any,
 ) -> None:  # fmt: skip
     """Walk a GRU from its end; downs: gradients of what the states contributed."""
     steps, batch, _ = gates.shape
     size = hs.shape[2]
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         for step in range(steps):
             t, now, _ = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
                 if t < lengths[n]:
-                    dh[n] += dy[t, n, at : at + size]
+                    _add(dy[t, n, at : at + size], dh[n])
                     _gru_cells_gradient(
                         gates[t, n], inner[t, n], hs[now, n], dh[n],
                         dgates[t, n], downs[t, n],
@@ -313,12 +321,13 @@ def gru_backward(
 
 @threads.jit(parallel=True)
 def plain_forward(
-    gates: Any, wh: Any, hs: Any, y: Any, at: int, back: bool, lengths: Any, relu: bool
-) -> None:
+    part: Any, gates: Any, wh: Any, hs: Any, y: Any, at: int, back: bool, lengths: Any,
+    relu: bool,
+) -> None:  # fmt: skip
     """Walk a network whose state is relu or tanh of a sum."""
     steps, batch, size = gates.shape
     zero = gates.dtype.type(0)
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         for step in range(steps):
             t, now, then = _at(step, steps, back)
@@ -328,20 +337,20 @@ def plain_forward(
                 g = gates[t, n]
                 for k in range(size):
                     g[k] = max(g[k], zero) if relu else tanh(g[k])
-                hs[then, n] = g
+                copy(g, hs[then, n])
                 counts = t < lengths[n]
                 _hand_on(counts, hs[now, n], hs[then, n], y[t, n, at : at + size])
 
 
 @threads.jit(parallel=True)
 def plain_backward(
-    gates: Any, wh: Any, dy: Any, at: int, back: bool, lengths: Any, relu: bool,
-    dh: Any, dgates: Any,
+    part: Any, gates: Any, wh: Any, dy: Any, at: int, back: bool, lengths: Any,
+    relu: bool, dh: Any, dgates: Any,
 ) -> None:  # fmt: skip
     """Walk such a network from its end."""
     steps, batch, size = gates.shape
     one, zero = gates.dtype.type(1), gates.dtype.type(0)
-    for piece in prange(_count(batch)):
+    for piece in dealt(_count(batch), part):
         low, high = _share(batch, piece)
         for step in range(steps):
             t, _, _ = _at(steps - 1 - step, steps, back)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.softmax import _softmax_row
+from minimx.core.kernels.parts import dealt
 
 
 @threads.jit(parallel=True)
-def cross_entropy(data: Any, label: Any, losses: Any) -> None:
+def cross_entropy(part: Any, data: Any, label: Any, losses: Any) -> None:
     """losses[r] = -log softmax(data[r])[label[r]], NaN if there is no such class."""
     rows, length = data.shape
     one = data.dtype.type(1)
-    for r in prange(rows):
+    for r in dealt(rows, part):
         logs = np.empty(length, data.dtype)
         _softmax_row(data[r], one, True, logs)
         right = int(label[r])
@@ -26,7 +26,7 @@ def cross_entropy(data: Any, label: Any, losses: Any) -> None:
 
 @threads.jit(parallel=True)
 def output_gradient(
-    out: Any, label: Any, ignored: float, smooth: float, ddata: Any
+    part: Any, out: Any, label: Any, ignored: float, smooth: float, ddata: Any
 ) -> None:
     """The gradient of the cross entropy: out - one_hot(label); 0 for ignored labels.
 
@@ -37,7 +37,7 @@ def output_gradient(
     groups, length, inner = out.shape
     real = ddata.dtype.type
     off = real(smooth / (length - 1)) if length > 1 else real(0)
-    for g in prange(groups):
+    for g in dealt(groups, part):
         for i in range(inner):
             if label[g, i] == ignored:
                 ddata[g, :, i] = 0

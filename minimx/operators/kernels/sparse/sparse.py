@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -23,9 +23,9 @@ threads.pin()
 
 
 @threads.jit(parallel=True)
-def _count(dense: Any, indptr: Any) -> None:
+def _count(part: Any, dense: Any, indptr: Any) -> None:
     """Indptr[i + 1] = how many elements of row i are not 0."""
-    for i in prange(dense.shape[0]):
+    for i in dealt(dense.shape[0], part):
         count = 0
         for j in range(dense.shape[1]):
             if dense[i, j] != 0:
@@ -34,8 +34,8 @@ def _count(dense: Any, indptr: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _collect(dense: Any, data: Any, indices: Any, indptr: Any) -> None:
-    for i in prange(dense.shape[0]):
+def _collect(part: Any, dense: Any, data: Any, indices: Any, indptr: Any) -> None:
+    for i in dealt(dense.shape[0], part):
         at = indptr[i]
         for j in range(dense.shape[1]):
             if dense[i, j] != 0:
@@ -57,8 +57,8 @@ def collect_entries(dense: Any, data: Any, indices: Any, indptr: Any) -> None:
 
 
 @threads.jit(parallel=True)
-def _spread(data: Any, indices: Any, indptr: Any, dense: Any) -> None:
-    for i in prange(dense.shape[0]):
+def _spread(part: Any, data: Any, indices: Any, indptr: Any, dense: Any) -> None:
+    for i in dealt(dense.shape[0], part):
         dense[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             dense[i, indices[at]] = data[at]
@@ -82,8 +82,10 @@ def as_number(array: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def _count_union(a: Any, a_ptr: Any, b: Any, b_ptr: Any, indptr: Any) -> None:
-    for i in prange(a_ptr.size - 1):
+def _count_union(
+    part: Any, a: Any, a_ptr: Any, b: Any, b_ptr: Any, indptr: Any
+) -> None:
+    for i in dealt(a_ptr.size - 1, part):
         p, q, count = a_ptr[i], b_ptr[i], 0
         while p < a_ptr[i + 1] or q < b_ptr[i + 1]:
             if q >= b_ptr[i + 1] or (p < a_ptr[i + 1] and a[p] < b[q]):
@@ -99,11 +101,11 @@ def _count_union(a: Any, a_ptr: Any, b: Any, b_ptr: Any, indptr: Any) -> None:
 
 @threads.jit(parallel=True)
 def _place_union(
-    a: Any, a_ptr: Any, b: Any, b_ptr: Any,
+    part: Any, a: Any, a_ptr: Any, b: Any, b_ptr: Any,
     indices: Any, indptr: Any, from_a: Any, from_b: Any,
 ) -> None:  # fmt: skip
     """For each element of the union: its column, and its place in a and b, or -1."""
-    for i in prange(a_ptr.size - 1):
+    for i in dealt(a_ptr.size - 1, part):
         p, q = a_ptr[i], b_ptr[i]
         for at in range(indptr[i], indptr[i + 1]):
             if q >= b_ptr[i + 1] or (p < a_ptr[i + 1] and a[p] < b[q]):
@@ -136,9 +138,11 @@ def union(a: Any, a_ptr: Any, b: Any, b_ptr: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @threads.jit(parallel=True)
-def entries_dense(data: Any, indices: Any, indptr: Any, rhs: Any, out: Any) -> None:
+def entries_dense(
+    part: Any, data: Any, indices: Any, indptr: Any, rhs: Any, out: Any
+) -> None:
     """Out (m, n) = csr (m, k) · rhs (k, n)."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             factor, row = data[at], indices[at]
@@ -148,10 +152,10 @@ def entries_dense(data: Any, indices: Any, indptr: Any, rhs: Any, out: Any) -> N
 
 @threads.jit(parallel=True)
 def entries_rows(
-    data: Any, indices: Any, indptr: Any, rhs: Any, place: Any, out: Any
+    part: Any, data: Any, indices: Any, indptr: Any, rhs: Any, place: Any, out: Any
 ) -> None:
     """Out = csr (m, k) · row_sparse (k, n) with rows rhs; place (k,): where, or -1."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for at in range(indptr[i], indptr[i + 1]):
             factor, row = data[at], place[indices[at]]
@@ -162,10 +166,10 @@ def entries_rows(
 
 @threads.jit(parallel=True)
 def dense_entries(
-    lhs: Any, data: Any, indices: Any, indptr: Any, column: Any, out: Any
+    part: Any, lhs: Any, data: Any, indices: Any, indptr: Any, column: Any, out: Any
 ) -> None:
     """Out (m, c) = lhs (m, k) · csr (k, n); column (n,): where a column goes in out."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for k in range(indptr.size - 1):
             factor = lhs[i, k]
@@ -175,10 +179,10 @@ def dense_entries(
 
 @threads.jit(parallel=True)
 def dense_entries_turned(
-    lhs: Any, data: Any, indices: Any, indptr: Any, out: Any
+    part: Any, lhs: Any, data: Any, indices: Any, indptr: Any, out: Any
 ) -> None:
     """Out (m, n) = lhs (m, k) · the transpose of a csr (n, k)."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         for j in range(out.shape[1]):
             total = out.dtype.type(0)
             for at in range(indptr[j], indptr[j + 1]):
@@ -212,9 +216,9 @@ def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, Any, 
 
 
 @threads.jit(parallel=True)
-def sum_rows(data: Any, indptr: Any, out: Any) -> None:
+def sum_rows(part: Any, data: Any, indptr: Any, out: Any) -> None:
     """Out (m,): the sum of the elements of each row."""
-    for i in prange(out.size):
+    for i in dealt(out.size, part):
         total = out.dtype.type(0)
         for at in range(indptr[i], indptr[i + 1]):
             total += data[at]
@@ -235,14 +239,14 @@ def sum_columns(data: Any, indices: Any, out: Any) -> None:
 
 @threads.jit(parallel=True)
 def copy_rows(
-    data: Any, indices: Any, indptr: Any, picked: Any,
+    part: Any, data: Any, indices: Any, indptr: Any, picked: Any,
     out: Any, columns: Any, begins: Any, first: int, last: int,
 ) -> None:  # fmt: skip
     """Fill a csr matrix with rows `picked` of another, columns first to last - 1.
 
     begins: where each row starts in `out`; columns outside are skipped.
     """
-    for i in prange(picked.size):
+    for i in dealt(picked.size, part):
         to = begins[i]
         for at in range(indptr[picked[i]], indptr[picked[i] + 1]):
             if first <= indices[at] < last:
@@ -253,10 +257,11 @@ def copy_rows(
 
 @threads.jit(parallel=True)
 def count_rows(
-    indices: Any, indptr: Any, picked: Any, counts: Any, first: int, last: int
-) -> None:
+    part: Any, indices: Any, indptr: Any, picked: Any, counts: Any, first: int,
+    last: int,
+) -> None:  # fmt: skip
     """Counts[i + 1]: how many elements `copy_rows` moves for row i."""
-    for i in prange(picked.size):
+    for i in dealt(picked.size, part):
         count = 0
         for at in range(indptr[picked[i]], indptr[picked[i] + 1]):
             if first <= indices[at] < last:
@@ -265,9 +270,9 @@ def count_rows(
 
 
 @threads.jit(parallel=True)
-def add_rows(values: Any, order: Any, begins: Any, out: Any) -> None:
+def add_rows(part: Any, values: Any, order: Any, begins: Any, out: Any) -> None:
     """Out[i] = the sum of the rows order[begins[i]], …, order[begins[i + 1] - 1]."""
-    for i in prange(out.shape[0]):
+    for i in dealt(out.shape[0], part):
         out[i] = 0
         for at in range(begins[i], begins[i + 1]):
             row = order[at]

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.kernels import threads
 from minimx.core.kernels.native import select
+from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.updates.updates import scaled
 
 threads.pin()
@@ -23,13 +23,13 @@ Launch = Callable[..., None]
 
 @threads.jit(parallel=True)
 def ftml(
-    weight: Any, gradient: Any, d: Any, v: Any, z: Any,
+    part: Any, weight: Any, gradient: Any, d: Any, v: Any, z: Any,
     lr: Any, beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
     rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """W = -z / d, with first = 1 - beta1^t and second = 1 - beta2^t."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, one, clip)
         square = beta2 * v[i] + (one - beta2) * g * g
@@ -41,12 +41,12 @@ def ftml(
 
 @threads.jit(parallel=True)
 def ftrl(
-    weight: Any, gradient: Any, z: Any, n: Any,
+    part: Any, weight: Any, gradient: Any, z: Any, n: Any,
     lr: Any, lamda1: Any, beta: Any, wd: Any, rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """Weights whose z is within lamda1 of 0 are 0."""
     zero, one = weight.dtype.type(0), weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         g = scaled(gradient[i], rescale, clip)
         square = n[i] + g * g
         root = np.sqrt(square)
@@ -59,13 +59,13 @@ def ftrl(
 
 @threads.jit(parallel=True)
 def adamw(
-    weight: Any, gradient: Any, mean: Any, var: Any,
+    part: Any, weight: Any, gradient: Any, mean: Any, var: Any,
     lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, eta: Any, clip: Any,
     rescale: Any,
 ) -> None:  # fmt: skip
     """W -= eta * (lr * mean / (sqrt(var) + epsilon) + wd * w)."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip)
         m = beta1 * mean[i] + (one - beta1) * g
@@ -76,13 +76,13 @@ def adamw(
 
 @threads.jit(parallel=True)
 def lamb(
-    weight: Any, gradient: Any, mean: Any, var: Any,
+    part: Any, weight: Any, gradient: Any, mean: Any, var: Any,
     beta1: Any, beta2: Any, epsilon: Any, first: Any, second: Any, wd: Any,
     rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """The direction of a step, written over the weight; first and second correct it."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         g = scaled(gradient[i], rescale, clip)
         m = beta1 * mean[i] + (one - beta1) * g
         v = beta2 * var[i] + (one - beta2) * g * g

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from minimx.core.dtypes import NARROW
 from minimx.core.kernels import threads
 from minimx.core.kernels.native import select
+from minimx.core.kernels.parts import dealt
 
 threads.pin()
 
@@ -32,20 +32,22 @@ def scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
 
 
 @threads.jit(parallel=True)
-def sgd(weight: Any, gradient: Any, lr: Any, wd: Any, rescale: Any, clip: Any) -> None:
+def sgd(
+    part: Any, weight: Any, gradient: Any, lr: Any, wd: Any, rescale: Any, clip: Any
+) -> None:
     """W -= lr * (g + wd * w)."""
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         weight[i] = w - lr * (scaled(gradient[i], rescale, clip) + wd * w)
 
 
 @threads.jit(parallel=True)
 def sgd_mom(
-    weight: Any, gradient: Any, mom: Any,
+    part: Any, weight: Any, gradient: Any, mom: Any,
     lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """M = momentum * m - lr * (g + wd * w); w += m."""
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip) + wd * w
         m = momentum * mom[i] - lr * g
@@ -55,11 +57,11 @@ def sgd_mom(
 
 @threads.jit(parallel=True)
 def nag_mom(
-    weight: Any, gradient: Any, mom: Any,
+    part: Any, weight: Any, gradient: Any, mom: Any,
     lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """Like sgd_mom, from where the momentum will have carried the weight to."""
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip)
         step = lr * (g + wd * w)
@@ -71,11 +73,11 @@ def nag_mom(
 
 @threads.jit(parallel=True)
 def signsgd(
-    weight: Any, gradient: Any, lr: Any, wd: Any, rescale: Any, clip: Any
+    part: Any, weight: Any, gradient: Any, lr: Any, wd: Any, rescale: Any, clip: Any
 ) -> None:
     """W = (1 - lr * wd) * w - lr * sign(g)."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         g = scaled(gradient[i], rescale, clip)
         sign = select(g > 0, one, select(g < 0, -one, g))
         weight[i] = (one - lr * wd) * weight[i] - lr * sign
@@ -83,12 +85,12 @@ def signsgd(
 
 @threads.jit(parallel=True)
 def signum(
-    weight: Any, gradient: Any, mom: Any,
+    part: Any, weight: Any, gradient: Any, mom: Any,
     lr: Any, momentum: Any, wd: Any, rescale: Any, clip: Any, wd_lh: Any,
 ) -> None:  # fmt: skip
     """M averages -(g + wd * w); w follows the sign of m."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i], rescale, clip) + wd * w
         m = momentum * mom[i] - (one - momentum) * g
@@ -99,12 +101,12 @@ def signum(
 
 @threads.jit(parallel=True)
 def adam(
-    weight: Any, gradient: Any, mean: Any, var: Any,
+    part: Any, weight: Any, gradient: Any, mean: Any, var: Any,
     lr: Any, beta1: Any, beta2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
 ) -> None:  # fmt: skip
     """Running mean and square of the gradient; w -= lr * mean / (sqrt(var) + eps)."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, one, clip)
         m = beta1 * mean[i] + (one - beta1) * g
@@ -115,13 +117,13 @@ def adam(
 
 @threads.jit(parallel=True)
 def rmsprop(
-    weight: Any, gradient: Any, n: Any,
+    part: Any, weight: Any, gradient: Any, n: Any,
     lr: Any, gamma1: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
     clip_weights: Any,
 ) -> None:  # fmt: skip
     """N averages g * g; w -= lr * g / sqrt(n + epsilon)."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
@@ -131,13 +133,13 @@ def rmsprop(
 
 @threads.jit(parallel=True)
 def rmspropalex(
-    weight: Any, gradient: Any, n: Any, mean: Any, delta: Any,
+    part: Any, weight: Any, gradient: Any, n: Any, mean: Any, delta: Any,
     lr: Any, gamma1: Any, gamma2: Any, epsilon: Any, wd: Any, rescale: Any, clip: Any,
     clip_weights: Any,
 ) -> None:  # fmt: skip
     """Like rmsprop, about the mean gradient, with a momentum `delta`."""
     one = weight.dtype.type(1)
-    for i in prange(weight.size):
+    for i in dealt(weight.size, part):
         w = weight[i]
         g = scaled(gradient[i] * rescale + wd * w, one, clip)
         square = gamma1 * n[i] + (one - gamma1) * g * g
