@@ -11,6 +11,7 @@ from minimx.core.extensions import provide
 EXTENSIONS = {
     "GPU launcher": "minimx.cuda.launcher",
     "code files": "minimx.fast.code_files",
+    "compiling": "minimx.fast.compiling",
     "convolution tuner": "minimx.fast.convolution.tuner",
     "cuda": "minimx.cuda.interface",
     "fusion": "minimx.fast.fusion.groups",

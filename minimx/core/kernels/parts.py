@@ -14,9 +14,6 @@ kernel does, and takes its share of a loop; what numba gives is its pool of thre
 
 from __future__ import annotations
 
-import gc
-import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -25,11 +22,10 @@ from numba.core import cgutils as numba_cgutils
 from numba.core import types as numba_types
 from numba.core.callconv import excinfo_ptr_t
 from numba.core.compiler import Compiler
-from numba.core.event import Event, Listener, register
 from numba.extending import intrinsic
 
+from minimx.core.extensions import provided
 from minimx.core.kernels import threads
-from minimx.core.knobs import knobs
 
 types: Any = numba_types
 cgutils: Any = numba_cgutils
@@ -45,60 +41,19 @@ _WORKER = ir.FunctionType(
 _POOL = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3)
 
 
-class CompileNotice(Listener):
-    """Prints on a terminal why a program takes long, as its first kernel is compiled.
-
-    The knob MINIMX_PROGRESS turns it off. Meanwhile Python collects no garbage: going
-    through all that numba makes takes a tenth of the time.
-    """
-
-    shown = False
-    outermost: Any = None  # what is compiled without collections
-
-    def on_start(self, event: Event) -> None:
-        """A function is about to be compiled, perhaps one of the user's own."""
-        if gc.isenabled():
-            gc.disable()
-            self.outermost = event.data
-        ours = str(event.data["dispatcher"].py_func.__module__).startswith("minimx")
-        if ours and not self.shown and knobs.get("MINIMX_PROGRESS"):
-            self.shown = True
-            if sys.stderr.isatty():
-                print(NOTICE, file=sys.stderr)
-
-    def on_end(self, event: Event) -> None:
-        """A function was compiled, or could not be."""
-        if event.data is self.outermost:
-            self.collect()
-
-    def collect(self) -> None:
-        """Collect garbage again; in a child of `fork` no compilation will end."""
-        if self.outermost is not None:
-            self.outermost = None
-            gc.enable()
-
-
-_notice = CompileNotice()
-register("numba:compile", _notice)  # type: ignore[no-untyped-call]
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_notice.collect)
-#: What a person reads meanwhile.
-NOTICE = (
-    "minimx compiles kernels for this processor: 5 to 30 s for a network, once. "
-    "Later programs load them. `minimx compile` makes the common ones ahead of time."
-)
+provided("compiling").watch()
 
 
 class PartCompiler(_Compiler):  # type: ignore[misc]
     """numba's compiler for functions that only kernels call.
 
-    numba optimises a function before it puts it into its caller, where all is optimised
+    numba optimizes a function before it puts it into its caller, where all is optimized
     again, and so on up to the kernel. LLVM begins with the callees in any case, so here
     a function stays as it is until the kernel has it.
     """
 
     def define_pipelines(self) -> Any:
-        """The steps, and a place for the instructions that is not optimised."""
+        """The steps, and a place for the instructions that is not optimized."""
         state = self.state
         name = state.func_id.func_qualname
         state.library = state.targetctx.codegen().create_library(name)

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import gc
-import io
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from minimx.core.kernels import find, parts, threads
+from minimx.core.kernels import parts, threads
 from minimx.core.kernels.parts import copy, dealt
 from minimx.core.knobs import knobs
 
@@ -94,48 +90,3 @@ def test_a_copy_takes_any_step() -> None:
     copied(x[::-2], out[1::2])
     np.testing.assert_array_equal(out[1::2], [9, 7, 5, 3, 1])
     assert not out[::2].any()
-
-
-def test_no_garbage_is_collected_while_kernels_are_compiled() -> None:
-    whole, inner = (SimpleNamespace(data={"dispatcher": doubled.run}) for _ in "ab")
-    notice: Any = parts.CompileNotice()
-    notice.on_start(whole)
-    notice.on_start(inner)
-    notice.on_end(inner)
-    assert not gc.isenabled()
-    notice.on_end(whole)
-    assert gc.isenabled()
-    notice.on_start(whole)
-    notice.collect()  # as after a fork
-    assert gc.isenabled()
-    gc.disable()
-    try:  # a program that wants it so
-        notice.on_start(whole)
-        notice.on_end(whole)
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_terminal_reads_once_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours: Any = SimpleNamespace(data={"dispatcher": find("updates.sgd").run})
-    theirs: Any = SimpleNamespace(data={"dispatcher": doubled.run})
-    for screen, on, told in (
-        (Terminal(), True, f"{parts.NOTICE}\n"),
-        (Terminal(), False, ""),
-        (io.StringIO(), True, ""),  # a log
-    ):
-        monkeypatch.setattr(sys, "stderr", screen)
-        notice = parts.CompileNotice()
-        with knobs(MINIMX_PROGRESS=on):
-            notice.on_start(theirs)
-            assert screen.getvalue() == ""
-            notice.on_start(ours)
-            notice.on_start(ours)
-        assert screen.getvalue() == told
-        notice.collect()

@@ -51,14 +51,12 @@ def solve(columns: Shape) -> Launch:
 
 def _real(found: Any) -> Any:
     # Since NumPy 2.5 what is real comes as complex numbers as well.
-    if np.iscomplexobj(found) and not found.imag.any():
+    if not np.iscomplexobj(found) or not found.imag.any():
         return found.real
-    if np.iscomplexobj(found):
-        raise OperatorError(
-            "eig: the matrix has complex eigenvalues, and arrays hold real numbers. "
-            "Symmetric matrices have real ones: eigh and eigvalsh take those."
-        )
-    return found
+    raise OperatorError(
+        "eig: the matrix has complex eigenvalues, and arrays hold real numbers. "
+        "Symmetric matrices have real ones: eigh and eigvalsh take those."
+    )
 
 
 def eig(a: Any, values: Any, vectors: Any) -> None:
