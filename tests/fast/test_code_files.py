@@ -76,7 +76,7 @@ def test_sources_are_those_of_all_kernels_that_are_compiled_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """numba looks at the function's own file alone."""
-    from minimx.core.kernels import mathematics, native, parts
+    from minimx.core.kernels import compiled_parts, mathematics, native, parts
 
     (tmp_path / "fresh.py").write_text(
         "from minimx.core.kernels.mathematics import (\n    exp,\n)\n"
@@ -86,14 +86,18 @@ def test_sources_are_those_of_all_kernels_that_are_compiled_in(
     before = sources("fresh")
     digest = {
         module: hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()
-        for module in (mathematics, native, parts)  # each imports the next
+        for module in (mathematics, native, parts, compiled_parts)  # in this order
     }
     assert set(digest.values()) < set(before)
     changed = tmp_path / "native.py"
     changed.write_text("# another text")
     monkeypatch.setattr(native, "__file__", str(changed))
     sources.cache_clear()
-    assert set(before) - set(sources("fresh")) == {digest[native], digest[parts]}
+    assert set(before) - set(sources("fresh")) == {
+        digest[native],
+        digest[parts],
+        digest[compiled_parts],
+    }
     sources.cache_clear()
 
 

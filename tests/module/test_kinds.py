@@ -63,6 +63,7 @@ def step(mod: Any, one: DataBatch) -> float:
 
 @pytest.mark.parametrize("context", [mx.cpu(), [mx.cpu(0), mx.cpu(1)]])
 def test_buckets_train_the_same_parameters(context: Any) -> None:
+    mx.random.seed(1)  # some first weights are good ones already
     mod = buckets(context=context)
     losses = [[step(mod, batch(n)) for n in (4, 2, 3)] for _ in range(60)]
     assert max(losses[-1]) < 0.35 < min(losses[0])

@@ -193,7 +193,7 @@ class Parallel:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.py_func = function
-        from minimx.core.kernels.parts import entry
+        from minimx.core.kernels.compiled_parts import entry
 
         made = entry(function, jit(inner=True, **options)(function), steps)
         held = {**options, "nogil": steps}
@@ -259,7 +259,7 @@ def jit(
             # its code is kept as a part of that of kernels
             within = {**options, "no_cpython_wrapper": True, "cache": False}
             if "fastmath" not in options:  # else bits depend on how it is optimised
-                from minimx.core.kernels.parts import PartCompiler
+                from minimx.core.kernels.compiled_parts import PartCompiler
 
                 within["pipeline_class"] = PartCompiler
             return Inner(compiled(lambda: numba.njit(**within)(function)))
