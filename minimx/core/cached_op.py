@@ -161,7 +161,11 @@ class CachedOp:
         return evaluate(runs, dict(pairs), ctx)
 
     def _variant(
-        self, inputs: Sequence[NDArray], ctx: Device, training: bool, wanted: Wanted
+        self,
+        inputs: Sequence[NDArray],
+        ctx: Device,
+        training: bool,
+        wanted: Wanted,
     ) -> Variant | None:
         """The variant for a call like this one; None if it cannot be planned."""
         settings = in_force()
@@ -181,7 +185,11 @@ class CachedOp:
         return made
 
     def repeated(
-        self, call: Call, inputs: Sequence[NDArray], wanted: Wanted, flows: Wanted
+        self,
+        call: Call,
+        inputs: Sequence[NDArray],
+        wanted: Wanted,
+        flows: Wanted,
     ) -> Call:
         """A call once more, by a variant whose backward half takes other gradients.
 
@@ -263,7 +271,10 @@ class _CachedCall(Op):
 
 
 def _record(
-    op: _CachedCall, call: Call, inputs: Sequence[NDArray], outputs: Sequence[NDArray]
+    op: _CachedCall,
+    call: Call,
+    inputs: Sequence[NDArray],
+    outputs: Sequence[NDArray],
 ) -> None:
     """Put a call on the tape, which keeps its memory until backward has used it."""
     tape.drop_null_grads(inputs)

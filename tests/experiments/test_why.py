@@ -170,11 +170,11 @@ def test_the_sentence_names_buffer_block_and_knob(
     found = why(record, other, net=program.net)
     assert found.figure == "peak"
     assert re.sub(r"dense\d+", "dense", found.sentence) == (
-        "peak +7 KiB, because dense_fwd_backward (6 KiB) could not share block 1 "
+        "peak +5.5 KiB, because dense_fwd_backward (6 KiB) could not share block 1 "
         "(4 KiB), because NNVM_EXEC_MATCH_RANGE=1 takes blocks of its size."
     )
     back = why(other, record, net=program.net)
-    assert back.sentence.startswith("peak −7 KiB")
+    assert back.sentence.startswith("peak −5.5 KiB")
     assert "can share block 1" in back.sentence
 
 

@@ -15,7 +15,13 @@ from minimx.core.operators.shape import BasicIndex, Move, SliceAxis
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST, Casting
-from minimx.core.ops.registry import GradContext, Kernel, Value, bind, register
+from minimx.core.ops.registry import (
+    GradContext,
+    Kernel,
+    Value,
+    bind,
+    register,
+)
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
 

@@ -31,7 +31,13 @@ from minimx.core.ops.registry import (
     with_settings,
 )
 from minimx.core.ops.spec import Cost, Spec
-from minimx.core.shapes import Shape, normalize_axes, normalize_axis, reduced, split_at
+from minimx.core.shapes import (
+    Shape,
+    normalize_axes,
+    normalize_axis,
+    reduced,
+    split_at,
+)
 
 
 def sum_to(value: Value, shape: Shape, wanted: Shape) -> Value:

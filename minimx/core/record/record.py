@@ -29,7 +29,14 @@ from minimx.core.extensions import provided
 from minimx.core.knobs import knobs
 from minimx.core.record.listening import Listening
 from minimx.core.record.several import join, leave, listeners
-from minimx.core.record.tables import TABLES, Array, Contents, Row, Strings, to_array
+from minimx.core.record.tables import (
+    TABLES,
+    Array,
+    Contents,
+    Row,
+    Strings,
+    to_array,
+)
 
 # Knobs whose values tell where a user's files are; not for a file that is passed on.
 PRIVATE_KNOBS = ("path", "url")
@@ -283,7 +290,10 @@ class Record(Listening):
         return self._rings[name].since(position)
 
     def memory_curve(
-        self, device: object = None, quantity: str = "requested", by: str = "category"
+        self,
+        device: object = None,
+        quantity: str = "requested",
+        by: str = "category",
     ) -> Any:
         """What was in use over time, a `Curve` of `minimx.tools.record_curves`.
 

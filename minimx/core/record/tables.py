@@ -82,7 +82,13 @@ TABLES: dict[str, dict[str, str]] = {
         "nbytes": WHOLE,
         "dtype": TEXT,
     },
-    "calls": {"t0": WHOLE, "t1": WHOLE, "name": TEXT, "detail": TEXT, "thread": TEXT},
+    "calls": {
+        "t0": WHOLE,
+        "t1": WHOLE,
+        "name": TEXT,
+        "detail": TEXT,
+        "thread": TEXT,
+    },
     "marks": {
         "t": WHOLE,
         "event": TEXT,

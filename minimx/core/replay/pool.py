@@ -130,7 +130,10 @@ class Listener:
 
 
 def serve(
-    steps: Steps, pool: Pool, listener: Listener, turned: Iterator[tuple[int, Policy]]
+    steps: Steps,
+    pool: Pool,
+    listener: Listener,
+    turned: Iterator[tuple[int, Policy]],
 ) -> tuple[int, ...]:
     """Send what the program did through a pool; returns the rows that were refused."""
     blocks: dict[int, Block] = {}

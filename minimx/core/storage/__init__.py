@@ -295,5 +295,7 @@ knobs.watch(
 Device.cache_emptier = empty_cache
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        before=_before_fork,
+        after_in_parent=_after_fork,
+        after_in_child=_after_fork,
     )

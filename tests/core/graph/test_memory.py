@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from tests.core.graph.nets import (
     convolutions,
     layers,
     planned,
-    residual,
     specs_of,
 )
 
@@ -208,72 +206,6 @@ def test_the_arena_holds_blocks_and_workspaces_side_by_side() -> None:
         assert start + nbytes <= following
         assert following % 64 == 0
     assert plan.arenas == {None: parts[-1][0] + parts[-1][1]}
-
-
-def grown() -> tuple[Any, Any]:
-    """A graph in which a kept result lies in a block that is far too large for it."""
-    x = mx.sym.var("x")
-    wide = mx.sym.sin(mx.sym.tile(x, (8, 1)), name="wide")
-    small = mx.sym.cos(mx.sym.slice_axis(wide, axis=0, begin=0, end=4), name="small")
-    other = mx.sym.sin(mx.sym.tile(small, (6, 1)), name="other")
-    graph = mx.sym.sum(mx.sym.cos(other) + mx.sym.tile(small, (6, 1))).graph
-    return graph, specs_of(graph, x=(4, 4096))
-
-
-def test_blocks_lie_where_others_leave_bytes_unused() -> None:
-    graph, specs = grown()
-    plan = plan_memory(graph, specs, graph.outputs, Settings())
-    overlay.check(plan, specs)
-    assert max(plan.arenas.values()) < plan.total
-    assert all(block.offset % 64 == 0 for block in plan.blocks)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "kind"),
-    [
-        (Settings(match_range=0), "cpu"),
-        (Settings(num_temp=2), "cpu"),
-        (Settings(), "gpu"),
-    ],
-    ids=["no sharing", "colours", "gpu"],
-)
-def test_blocks_lie_apart_where_they_must(chosen: Settings, kind: str) -> None:
-    graph, specs = grown()
-    plan = plan_memory(graph, specs, graph.outputs, chosen, kind=kind)
-    ends = [block.offset + block.nbytes for block in plan.blocks]
-    starts = [block.offset for block in plan.blocks[1:]]
-    assert all(end <= start for end, start in zip(ends, starts, strict=False))
-    assert max(plan.arenas.values()) >= plan.total
-
-
-@pytest.mark.parametrize("reach", [1, 2, 16])
-def test_blocks_that_overlap_are_within_the_match_range(reach: int) -> None:
-    graph = as_run(residual((1, 1, 1, 1)).graph, training=True)
-    specs = specs_of(graph, data=(2, 3, 64, 64))
-    made = differentiate(graph, graph.arguments, specs)
-    settings = Settings(match_range=reach)
-    plan = plan_memory(made.graph, made.specs, made.graph.outputs, settings)
-    overlay.check(plan, made.specs)
-    found = [
-        max(one.nbytes, other.nbytes) / min(one.nbytes, other.nbytes)
-        for one, other in combinations(plan.blocks, 2)
-        if one.offset < other.offset + other.nbytes
-        and other.offset < one.offset + one.nbytes
-    ]
-    assert max(found, default=1) <= reach
-    assert found or reach == 1, "none overlap"
-
-
-def test_a_training_graph_takes_little_more_than_it_needs_at_once() -> None:
-    graph = as_run(residual((3, 4, 6, 3)).graph, training=True)
-    specs = specs_of(graph, data=(8, 3, 224, 224))
-    made = differentiate(graph, graph.arguments, specs)
-    plan = plan_memory(made.graph, made.specs, made.graph.outputs, Settings())
-    overlay.check(plan, made.specs)
-    (arena,) = plan.arenas.values()
-    arena -= sum(block.nbytes for block in plan.scratch)
-    assert plan.total > 1.1 * arena
-    assert arena < 1.02 * plan.peak
 
 
 def test_four_bytes_for_each_element_is_what_mxnet_1_counts() -> None:

@@ -9,9 +9,9 @@ MXNet plans memory when a graph is bound; PyTorch's eager mode allocates as it r
     print(plan)               node by node, with the reason of every decision
 
 In three steps: `StorageSharing` (`sharing.py`) gives every result a block, for each
-match range that is to be tried; the plan with the fewest bytes is taken; then blocks
-are laid out in one arena for each device, where others leave bytes unused
-(`layout.py`), and behind them the workspaces of operators, one after the other.
+match range that is to be tried; the plan with the fewest bytes is taken; then blocks,
+and behind them the workspaces of operators, are laid out one after the other in one
+arena for each device.
 
 A plan is made for one order of nodes: an operation may run earlier or later than there
 only if it waits for those that read or write its blocks. It touches no array.
@@ -19,7 +19,7 @@ only if it waits for those that read or write its blocks. It touches no array.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -27,7 +27,6 @@ from typing import NamedTuple
 from minimx.core.extensions import provided
 from minimx.core.graph.memory.colours import colours as coloured
 from minimx.core.graph.memory.inplace import Verdict
-from minimx.core.graph.memory.layout import overlaid
 from minimx.core.graph.memory.sharing import (  # fmt: skip
     DYNAMIC,
     EXTERNAL,
@@ -51,18 +50,13 @@ ALIGNMENT = 64
 class Block(NamedTuple):
     """A part of an arena, which several results use one after the other.
 
-    offset: where it begins in the arena of its device, in bytes. It may overlap another
-    one, which then holds a result that is smaller than itself, or none.
+    offset: where it begins in the arena of its device, in bytes.
     """
 
     id: int
     nbytes: int
     device: Hashable
     offset: int
-
-
-#: Blocks, and where the arena of each device ends.
-Laid = tuple[tuple[Block, ...], dict[Hashable, int]]
 
 
 class Lifetime(NamedTuple):
@@ -229,7 +223,7 @@ def plan_memory(
     best = min(tried, key=lambda sharing: sharing.total)
     if settings.planner != "sharing":
         best = provided("policies").planned(settings.planner, best)
-    blocks, ends = _placed(best, apart=kind == "gpu" or colours is not None)
+    blocks, ends = _laid_out([*zip(best.sizes, best.devices, strict=True)], {})
     workspace, wanted = _workspaces(graph, specs, settings, places, kind)
     scratch, _ = _laid_out(wanted, ends)
     entries = numbers.entries
@@ -274,33 +268,15 @@ def workspace_count(settings: Settings) -> int:
     return min(settings.exec_num_temp, settings.gpu_worker_nthreads)
 
 
-def _placed(best: StorageSharing, apart: bool) -> Laid:
-    """The blocks in their arenas: where others leave bytes unused, if that saves any.
-
-    apart: not so. Colours and a match range of 0 ask for it, and a GPU, where two
-    kernels of a segment may run at once. Nor so with several devices, which have an
-    arena each.
-    """
-    wanted = [*zip(best.sizes, best.devices, strict=True)]
-    laid = _laid_out(wanted, {})
-    if apart or not best.match_range or len(laid[1]) != 1:
-        return laid
-    closer = _laid_out(wanted, {}, overlaid(best, ALIGNMENT))
-    return min(laid, closer, key=lambda each: max(each[1].values()))
-
-
 def _laid_out(
-    wanted: list[tuple[int, Hashable]],
-    ends: Mapping[Hashable, int],
-    offsets: Sequence[int] = (),
-) -> Laid:
-    """Blocks in the arenas, by default one behind the other; and where these end."""
+    wanted: list[tuple[int, Hashable]], ends: Mapping[Hashable, int]
+) -> tuple[tuple[Block, ...], dict[Hashable, int]]:
+    """Blocks one behind the other in the arenas; and where those end now."""
     ends, blocks = dict(ends), []
     for k, (nbytes, device) in enumerate(wanted):
-        end = ends.get(device, 0)
-        offset = offsets[k] if offsets else end
+        offset = ends.get(device, 0)
         blocks.append(Block(k, nbytes, device, offset))
-        ends[device] = max(end, offset + -(-nbytes // ALIGNMENT) * ALIGNMENT)
+        ends[device] = offset + -(-nbytes // ALIGNMENT) * ALIGNMENT
     return tuple(blocks), ends
 
 

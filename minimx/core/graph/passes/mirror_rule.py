@@ -71,7 +71,12 @@ class _MirrorRule:
     """Decides on every node, from the first to the last; obeys_false: see `remap`."""
 
     def __init__(
-        self, graph: Graph, specs: Specs, everywhere: bool, step: int, obeys_false: bool
+        self,
+        graph: Graph,
+        specs: Specs,
+        everywhere: bool,
+        step: int,
+        obeys_false: bool,
     ) -> None:
         self._everywhere, self._step, self._obeys_false = everywhere, step, obeys_false
         self._recomputation = Recomputation(graph, specs)

@@ -11,18 +11,16 @@ nodes are joined into one operation of the engine (a `Segment`), and which vars 
 touches. What differs from call to call is in `env`: an array for each of
 `prepared.external`, that is for variables, head gradients, outputs and gradients, in
 that order. All other values are in the arena. The engine orders access to it by vars:
-one for each set of bytes that the same segments use (`_share_vars`).
+one for each set of blocks that the same segments use (`_share_vars`).
 
 `cached_op.py` calls programs for hybridized blocks, `bound.py` for executors.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from minimx.core import engine, events, rng
@@ -33,7 +31,6 @@ from minimx.core.engine.origin import capture
 from minimx.core.events import attribute, attribution, owner
 from minimx.core.extensions import provided
 from minimx.core.graph.memory.arena import Arena, SharedMemory
-from minimx.core.graph.memory.memory import Block
 from minimx.core.graph.memory.workspaces import Lease, Workspace, Workspaces, workspaces
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.graph.running import bulk
@@ -86,7 +83,7 @@ class Program:
         self._every: Workspaces | None = None
         self._scratch = Lease([])
         self._shared = shared
-        self._parts = _share_vars([*self._forward, *self._backward], blocks)
+        self._parts = _share_vars([*self._forward, *self._backward])
 
     def _step(self, node: Node) -> Step:
         """A node with its kernel for this device."""
@@ -156,7 +153,10 @@ class Program:
         return self._scratch
 
     def _push(
-        self, segments: Sequence[Segment], arena: Arena, env: Sequence[NDArray | None]
+        self,
+        segments: Sequence[Segment],
+        arena: Arena,
+        env: Sequence[NDArray | None],
     ) -> int:
         origin = attribution.origin or capture()
         scratch = self._workspaces()
@@ -209,24 +209,21 @@ def _attributed_to(segment: Segment, arena: Arena) -> Iterator[None]:
         at.forward_op = forward_op
 
 
-def _share_vars(segments: Sequence[Segment], blocks: Sequence[Block]) -> int:
-    """Give every segment the vars of the bytes that it touches; returns their number.
+def _share_vars(segments: Sequence[Segment]) -> int:
+    """Give every segment the vars of the blocks that it touches; returns their number.
 
-    Blocks may overlap, so their ends cut the arena into parts. Parts that the same
-    segments read and the same segments write get one var: with two the engine would
-    order the same segments in the same way, at twice the cost.
+    Blocks that the same segments read and the same segments write get one var: with two
+    the engine would order the same segments in the same way, at twice the cost.
     """
-    ends = [(block.offset, block.offset + max(block.nbytes, 1)) for block in blocks]
-    cuts = sorted({cut for both in ends for cut in both})
-    parts = [range(*(bisect_left(cuts, cut) for cut in both)) for both in ends]
-    uses: dict[int, dict[int, bool]] = {}
+    uses: dict[int, list[tuple[int, bool]]] = {}
     for number, segment in enumerate(segments):
-        for touched in (segment.blocks_read, segment.blocks_written):
-            for part in chain.from_iterable([parts[block] for block in touched]):
-                uses.setdefault(part, {})[number] = touched is segment.blocks_written
+        for block in segment.blocks_read:
+            uses.setdefault(block, []).append((number, False))
+        for block in segment.blocks_written:
+            uses.setdefault(block, []).append((number, True))
     vars_: dict[tuple[tuple[int, bool], ...], int] = {}
     for found in uses.values():
-        vars_.setdefault(tuple(found.items()), len(vars_))
+        vars_.setdefault(tuple(sorted(found)), len(vars_))
     for pairs, var in vars_.items():
         for number, written in pairs:
             segment = segments[number]

@@ -79,7 +79,13 @@ class Node:
         makes it a variable.
         """
         return Node(
-            op, inputs, self.name, self.attrs, self.explicit, self.layer, self.forward
+            op,
+            inputs,
+            self.name,
+            self.attrs,
+            self.explicit,
+            self.layer,
+            self.forward,
         )
 
     @property

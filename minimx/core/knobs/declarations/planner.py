@@ -43,10 +43,8 @@ KNOBS = (
             "always better: a branching graph that needs 108 MB at 16 needs 62 MB at "
             "2. The documents say that all values up to this one are tried; MXNet "
             "tries only powers of two, and only when asked by "
-            "`NNVM_AUTO_SEARCH_MATCH_RANGE` or `MXNET_MEMORY_OPT`. On a CPU, buffers "
-            "within that factor may also overlap in the arena, where one is larger "
-            "than the result in it; planned megabytes are the sum of all. Until 0.8 it "
-            "was called MXNET_EXEC_MATCH_RANGE."
+            "`NNVM_AUTO_SEARCH_MATCH_RANGE` or `MXNET_MEMORY_OPT`. Until 0.8 it was "
+            "called MXNET_EXEC_MATCH_RANGE."
         ),
         observable="Planned megabytes of a branching graph for 0, 1, 2, 4 and 16.",
     ),
