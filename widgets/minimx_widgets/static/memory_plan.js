@@ -297,7 +297,6 @@ class MemoryPlan {
     const { theme } = this.frame;
     this.frame.setNumbers([
       ["plan", bytes(state.total)],
-      ["arena", bytes(state.arena)],
       ["lower bound", bytes(state.bound)],
       ["without sharing", bytes(state.apart)],
       ["blocks", `${state.blocks.length} for ${state.tensors.length} results`],

@@ -282,7 +282,6 @@ class MemoryPlan(GraphView[Packing]):
         decisions = Table.of(("tensor", "bytes", "steps", "why"), rows, "Tensors")
         totals = [
             ("this plan", human_bytes(found.plan.total)),
-            ("its arena", human_bytes(found.arena)),
             ("needed at once (lower bound)", human_bytes(found.bound)),
             ("without sharing", human_bytes(found.apart)),
         ]
@@ -342,8 +341,7 @@ def _draw(view: MemoryPlan, *, dark: bool, width: int) -> str:
     )
     text = (
         f"{len(found.tensors)} tensors · {counted(len(found.plan.blocks), 'block')} · "
-        f"{human_bytes(found.plan.total)} in an arena of {human_bytes(found.arena)} · "
-        f"lower bound {human_bytes(found.bound)}"
+        f"{human_bytes(found.plan.total)} · lower bound {human_bytes(found.bound)}"
     )
     parts = svg.heading("Memory plan", text, width, dark=dark)
     right, bottom = width - RIGHT, height - BELOW
