@@ -34,7 +34,7 @@ PUBLIC_NAMES = {"minimx"}
 #: By wing, its folders and modules, and its budget.
 WINGS = {
     "the core": ("core", 20_000),
-    "operators": ("operators", 12_310),
+    "operators": ("operators", 12_302),
     "graphs of symbols": ("graphs", 1_550),
     "fast kernels": ("fast", 4_385),
     "CUDA": ("cuda", 10_100),

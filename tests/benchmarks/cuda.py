@@ -205,7 +205,9 @@ def convolutions(batch: int, most: int) -> Iterator[Row]:
             both = others(in_torch(direction, at))
             for one in on_cuda(direction, at, 4):
                 # The first of three compiles, and finds an idle card with a slow clock.
-                took = min(measure_on_cuda(one, at, np.float32, np.inf) for _ in "123")
+                took = min(
+                    measure_on_cuda(one, at, np.float32, np.inf) for _ in range(3)
+                )
                 name = f"conv {channels}×{side}², {filters} of {kernel}², {direction}"
                 name = f"{name}, {one.name}"
                 yield Row(name, took, both, 2 * at.products, "FLOP")

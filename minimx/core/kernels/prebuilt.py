@@ -63,7 +63,8 @@ def calls_of(kernel: Kernel, arrays: Sequence[Any]) -> Sequence[Call]:
     arrays: inputs, then outputs; C-contiguous, and kept alive as long as the calls,
     which hold their addresses. Only for a kernel that `is_built`.
     """
-    return kernel.calls(*arrays)  # type: ignore[attr-defined, no-any-return]
+    found: Sequence[Call] = kernel.calls(*arrays)  # type: ignore[attr-defined]
+    return found
 
 
 def flat(code: int, singles: Sequence[Any], *arrays: Any) -> list[Call]:

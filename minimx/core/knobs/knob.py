@@ -102,7 +102,8 @@ class Knob:
     @property
     def example(self) -> Example | None:
         """The function that obeys it, and code that shows it; None while planned."""
-        return provided("knob examples").of(self.name)  # type: ignore[no-any-return]
+        found: Example | None = provided("knob examples").of(self.name)
+        return found
 
     @property
     def summary(self) -> str:

@@ -242,8 +242,9 @@ class Convolution(Multiplies, Op):
         data: the spec of the data. A choice holds until a knob that it depends on is
         turned (`ops.forget_plans`).
         """
-        tuner = provided("convolution tuner")
-        return tuner.decided(self.choice(direction, data)).algorithm  # type: ignore[no-any-return]
+        decided = provided("convolution tuner").decided
+        algorithm: Algorithm = decided(self.choice(direction, data)).algorithm
+        return algorithm
 
     def _slices(self, direction: str, data: Spec) -> int:
         """The bytes in which a volume is cut to slices."""
@@ -386,7 +387,8 @@ class ConvolutionData(Multiplies, Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        return self.conv.work(self._data(specs[0]))  # type: ignore[no-any-return]
+        found: Cost = self.conv.work(self._data(specs[0]))
+        return found
 
 
 @register("_backward_Convolution_weight")
@@ -454,7 +456,8 @@ class ConvolutionWeight(Multiplies, Op):
 
     def cost(self, *specs: Spec) -> Cost:
         """As much as the convolution itself."""
-        return self.conv.work(specs[1])  # type: ignore[no-any-return]
+        found: Cost = self.conv.work(specs[1])
+        return found
 
 
 def _without_bias(conv: Convolution) -> Convolution:

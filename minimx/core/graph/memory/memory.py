@@ -179,7 +179,8 @@ class MemoryPlan:
     @cached_property
     def reasons(self) -> dict[Entry, str]:
         """For each entry, why it lies where it lies."""
-        return provided("memory plan texts").explain(self)  # type: ignore[no-any-return]
+        found: dict[Entry, str] = provided("memory plan texts").explain(self)
+        return found
 
     def __str__(self) -> str:
         return str(provided("memory plan texts").table(self))

@@ -244,9 +244,10 @@ def launcher_for(device: Device, prepared: Prepared, fixed: bool) -> Launcher:
     if device.device_type != "gpu":
         return Launcher()
     records = fixed and prepared.settings.enable_cuda_graphs
-    return provided("GPU launcher").GpuLauncher(  # type: ignore[no-any-return]
+    made: Launcher = provided("GPU launcher").GpuLauncher(
         device, records, bool(prepared.wanted)
     )
+    return made
 
 
 def parts_of(steps: Sequence[Step]) -> tuple[Part, ...]:

@@ -194,9 +194,9 @@ def softmax(data: Any, scale: Any, log: bool, out: Any, limits: Any = None) -> N
     """
     groups, length, inner = out.shape
     if limits is None and inner == 1 and length >= LONG:
-        team, flat = TEAM[0], launching.flat(data, out)
+        team = TEAM[0]
         found = _softmax_of_teams(team, np.dtype(out.dtype))
-        launching.by_teams(found, groups, team, *flat, groups, length, scale, log)
+        launching.by_teams(found, groups, team, data, out, groups, length, scale, log)
         return
     limited = limits is not None
     arrays, zero = (data, limits if limited else out, out), out.dtype.type(0)
@@ -210,8 +210,7 @@ def softmax_gradient(dout: Any, out: Any, scale: Any, log: bool, ddata: Any) -> 
     arrays = dout, out, ddata
     if inner == 1 and length >= LONG:
         settings, team = (groups, length, scale, log), TEAM[0]
-        flat = launching.flat(*arrays)
-        launching.by_teams(_gradient_of_teams(team), groups, team, *flat, *settings)
+        launching.by_teams(_gradient_of_teams(team), groups, team, *arrays, *settings)
         return
     launching.over(_gradient, groups * inner, arrays, length, inner, scale, log)
 
