@@ -15,12 +15,14 @@ import pytest
 
 from minimx.core import kernels
 from minimx.core.knobs import knobs
+from minimx.core.knobs.declarations.engine import usable_cores
 from minimx.fast import ahead
 from minimx.operators.warm import CALLS, Call
 
 #: A program that starts the second process, says so, and lives for a while or dies.
 PROGRAM = """
 import os, time
+from minimx.core.knobs.declarations.engine import usable_cores
 from minimx.fast import ahead
 ahead.begin()
 print(ahead._running[0].pid, flush=True)
@@ -77,7 +79,7 @@ def alive(process: int) -> bool:
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.skipif(ahead.usable_cores() < 2, reason="has one processor")
+@pytest.mark.skipif(usable_cores() < 2, reason="has one processor")
 @pytest.mark.parametrize("killed", [False, True])
 def test_it_ends_with_its_program(tmp_path: Path, killed: bool) -> None:
     program = subprocess.Popen(
