@@ -14,6 +14,7 @@ from typing import Any
 from numba.core.event import Event, Listener, register
 
 from minimx.core.knobs import knobs
+from minimx.fast import ahead
 
 #: What a person reads meanwhile.
 NOTICE = (
@@ -37,7 +38,10 @@ class CompileNotice(Listener):
         if gc.isenabled():
             gc.disable()
             self.outermost = event.data
-        ours = str(event.data["dispatcher"].py_func.__module__).startswith("minimx")
+        module = str(event.data["dispatcher"].py_func.__module__)
+        ours = module.startswith("minimx")
+        if ours:
+            ahead.report(module.rpartition(".")[2])
         if ours and not self.shown and knobs.get("MINIMX_PROGRESS"):
             self.shown = True
             if sys.stderr.isatty():
@@ -57,7 +61,11 @@ class CompileNotice(Listener):
 
 @cache
 def watch() -> CompileNotice:
-    """Listen to numba in this process and in its children, once."""
+    """Listen to numba in this process and in its children, once.
+
+    Called before the first kernel is compiled: a second process may begin as well.
+    """
+    ahead.begin()
     notice = CompileNotice()
     register("numba:compile", notice)  # type: ignore[no-untyped-call]
     if hasattr(os, "register_at_fork"):

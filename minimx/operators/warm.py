@@ -33,6 +33,8 @@ class Call:
     shapes: tuple[Shape, ...]
     settings: dict[str, Any] = field(default_factory=dict)
     gradient: bool = False
+    #: The file of kernels that a program which needs this has compiled from before.
+    after: str = ""
 
     def run(self) -> None:
         """Plan, then compute on ones: the operator, or those of its gradient."""
@@ -79,9 +81,22 @@ def launch_gradient(op: Op, ins: tuple[Spec, ...]) -> None:
     op.grad(GradContext(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
 
 
+def _recurrent(mode: str, gates: int) -> Iterator[Call]:
+    """A layer of 8 units on 8 inputs, 2 steps of 4 sequences."""
+    states = ((1, 4, 8),) * (2 if mode == "lstm" else 1)
+    shapes = ((2, 4, 8), (gates * 8 * (8 + 8 + 2),), *states)
+    settings = {"mode": mode, "state_size": 8, "num_layers": 1, "training": True}
+    yield Call("RNN", shapes, settings)
+    yield Call("RNN", shapes, settings, True, "recurrent")
+
+
 _ROW, _SQUARE, _IMAGE = (64,), (8, 8), (2, 4, 8, 8)
 _CONV = {"kernel": (3, 3), "num_filter": 4}
+#: As many channels as Winograd's algorithm wants.
+_DEEP = ((2, 64, 16, 16), (64, 64, 3, 3))
+_PADDED = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 64, "no_bias": True}
 _POOL = {"kernel": (2, 2), "stride": (2, 2)}
+_LOG = {"axis": 1, "scale": 1, "log": True}
 
 CALLS = (
     # the launchers that all pointwise operators share
@@ -110,21 +125,25 @@ CALLS = (
     Call("batch_dot", ((2, 4, 4), (2, 4, 4))),
     Call("softmax", (_SQUARE,)),
     Call("log_softmax", (_SQUARE,)),
-    Call("_backward_softmax", (_SQUARE, _SQUARE), {"axis": 1, "scale": 1, "log": True}),
+    Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),
     Call("Pooling", (_IMAGE,), _POOL),
     Call("Pooling", (_IMAGE,), {**_POOL, "kernel": (3, 3)}),
     Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}),
     Call("Pooling", (_IMAGE,), {"global_pool": True, "pool_type": "avg"}),
-    Call("Pooling", (_IMAGE,), _POOL, gradient=True),
-    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, gradient=True),
-    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
-    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, gradient=True),
+    Call("Pooling", (_IMAGE,), _POOL, True, "pooling"),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, True),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}),
-    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, gradient=True),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, True, "norm"),
     Call("Dropout", (_SQUARE,), {"training": True}),
+    *_recurrent("gru", 3),
+    *_recurrent("lstm", 4),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
+    Call("Convolution", _DEEP, _PADDED, after="norm"),
+    Call("Convolution", _DEEP, _PADDED, True, "winograd"),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, True, "conv"),
     Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
-    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}),
     Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),
+    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
     *(
         Call(name, ((LARGE,),) * arrays, {"lr": 0.1})
         for name, arrays in (

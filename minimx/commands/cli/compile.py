@@ -10,9 +10,11 @@ def run(out: TextIO) -> int:
     """Compile, or load from the cache, and say how long it took."""
     from minimx.core.kernels import warm_up
     from minimx.core.knobs import knobs
+    from minimx.fast import ahead
     from minimx.tools.progress import Bar
 
     start, steps = time.perf_counter(), 0
+    ahead.begin(everything=True)
     with Bar(out) as bar, knobs(MINIMX_PROGRESS=False):
         for done, total, name in warm_up():
             steps = total

@@ -73,12 +73,13 @@ def offer(jobs: Callable[[], Iterable[Job]]) -> None:
     _offers.append(jobs)
 
 
-def warm_up() -> Iterator[tuple[int, int, str]]:
+def warm_up(backwards: bool = False) -> Iterator[tuple[int, int, str]]:
     """Compile every kernel into the cache; yields (done, total, name) after each.
 
     A program that never calls this compiles each kernel when it is first needed.
+    backwards: from the last to the first, for a second process that meets this one.
     """
     todo = [job for jobs in _offers for job in jobs()]
-    for done, (name, job) in enumerate(todo, start=1):
+    for done, (name, job) in enumerate(todo[::-1] if backwards else todo, start=1):
         job()
         yield done, len(todo), name

@@ -1,0 +1,178 @@
+"""The second compiler: it begins on an empty cache, and ends with its program."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minimx.core import kernels
+from minimx.core.knobs import knobs
+from minimx.core.knobs.declarations.engine import usable_cores
+from minimx.fast import ahead
+from minimx.operators.warm import CALLS, Call
+
+#: A program that starts the second process, says so, and lives for a while or dies.
+PROGRAM = """
+import os, time
+from minimx.core.knobs.declarations.engine import usable_cores
+from minimx.fast import ahead
+ahead.begin()
+print(ahead._running[0].pid, flush=True)
+time.sleep({seconds})
+"""
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Processes that would have been started, by their commands; none runs."""
+    found: list[list[str]] = []
+
+    def start(command: list[str], **_: Any) -> None:
+        found.append(command)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(atexit, "register", lambda *_: None)
+    monkeypatch.setattr(ahead, "_running", [])
+    monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
+    monkeypatch.setattr(ahead, "cache_dir", lambda: tmp_path)
+    return found
+
+
+def test_it_begins_once_on_an_empty_cache(started: Any) -> None:
+    ahead.begin()
+    ahead.begin()
+    assert len(started) == 1
+
+
+def test_it_does_not_begin_where_kernels_were_compiled(
+    started: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "sum.1-of-2.nbc").touch()
+    ahead.begin()
+    assert started == []
+    ahead.begin(
+        everything=True
+    )  # as `minimx compile` does: they may be of other sources
+    assert len(started) == 1
+
+
+def test_one_processor_is_left_to_the_program(
+    started: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "usable_cores", lambda: 1)
+    ahead.begin(everything=True)
+    assert started == []
+
+
+def alive(process: int) -> bool:
+    """Whether a process runs; one that ended and was not waited for does not."""
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="has one processor")
+@pytest.mark.parametrize("killed", [False, True])
+def test_it_ends_with_its_program(tmp_path: Path, killed: bool) -> None:
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(seconds=60 if killed else 0)],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"MINIMX_CACHE": str(tmp_path)},
+    )
+    assert program.stdout is not None
+    child = int(program.stdout.readline())
+    if killed:
+        program.kill()
+    program.wait()
+    limit = time.monotonic() + 30
+    program.stdout.close()
+    while alive(child) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert not alive(child)
+
+
+def test_everything_goes_from_the_last_kernel_to_the_first_and_starts_no_other(
+    monkeypatch: pytest.MonkeyPatch, started: Any
+) -> None:
+    done: list[str] = []
+
+    def one() -> None:
+        done.append("one")
+        ahead.begin()
+
+    jobs = [("one", one), ("two", lambda: done.append("two"))]
+    monkeypatch.setattr(kernels, "_offers", [lambda: jobs])
+    monkeypatch.setattr(ahead._Files, "follow", lambda _: None)
+    monkeypatch.setattr(ahead, "CALLS", ())
+    ahead.main(everything=True)
+    assert done == ["two", "one"]
+    assert started == []
+
+
+def test_what_is_compiled_follows_from_what_the_program_has_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second, third, never = (
+        Call(file, (), after=file[1:]) for file in ("1conv", "2softmax", "3conv", "4")
+    )
+    monkeypatch.setattr(ahead, "CALLS", (first, second, third, never))
+    files = ahead._Files()
+    files.names.add("conv")
+    calls = files.expected()
+    assert next(calls) is third  # the last of a step first
+    files.names.add("softmax")
+    assert [*calls] == [second, first]
+
+
+def test_the_program_reports_its_files_until_the_other_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", "print(input())"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    )
+    monkeypatch.setattr(ahead, "_running", [child])
+    ahead.report("conv")
+    assert child.stdout is not None and child.stdout.read() == b"conv\n"
+    child.stdout.close()
+    child.wait()
+    ahead.report("norm")
+    assert ahead._running == [None]
+    ahead.report("norm")  # and no other is begun for it
+    assert child.stdin is not None
+    child.stdin.close()
+
+
+def test_what_comes_after_a_file_needs_kernels_of_a_file_that_there_is() -> None:
+    for call in CALLS:
+        for package in ("core.kernels.cpu", "operators.kernels.layers", "fast.cpu"):
+            if find_spec(f"minimx.{package}.{call.after or 'conv'}"):
+                break
+        else:
+            raise AssertionError(f"{call.op} comes after {call.after!r}")
+
+
+def test_knobs_of_the_program_are_not_handed_on(
+    started: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environments: list[dict[str, str]] = []
+
+    def start(command: list[str], *, env: dict[str, str], **_: Any) -> None:
+        environments.append(env)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setenv("MXNET_EXEC_BULK_EXEC_TRAIN", "0")
+    assert "MXNET_EXEC_BULK_EXEC_TRAIN" in knobs
+    ahead.begin()
+    assert "MXNET_EXEC_BULK_EXEC_TRAIN" not in environments[0]
+    assert environments[0]["PYTHONPATH"].split(os.pathsep) == sys.path
