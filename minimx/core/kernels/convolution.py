@@ -137,7 +137,7 @@ class Algorithm:
     lowering: Lowering | None
     notes: tuple[str, ...] = ()
     error: float = 1.0
-    way: Any = None  # Tiling, Spectrum or Slices
+    way: Any = None  # Tiling, Spectrum, Slices or Stack
     unfit: str = ""
     dtype: str = ""
 

@@ -6,7 +6,8 @@ by several algorithms, numbered as the tuner and its knobs name them:
     0  direct   nested loops over windows; no workspace; the one to read first
     1  im2col   copy every window of a piece of the image into a column of a matrix,
                 then multiply by the weight: most workspace, one large product; of
-                small images it takes all and cuts the weight instead
+                small images it takes all and cuts the weight instead, and of the
+                smallest it makes one tall image for the whole batch
     2  mec      copy only the horizontal taps; the vertical ones are the same rows,
                 started lower: kernel_h times less workspace, kernel_h products
                 (Cho and Brand, "MEC: memory-efficient convolution", 2017)
@@ -52,6 +53,9 @@ PIECES = 16
 #: A piece of a weight gradient has a sum of its own, as large as the weight: it should
 #: add up at least so many stops, or moving the sum takes longer than the products.
 STOPS = 64
+#: Images with no more stops than this are stacked: the product of one of them would
+#: fetch the whole weight for a few columns.
+TINY = 8
 #: The least rows and columns of a matrix that are worth a piece of their own.
 ROWS, COLUMNS = 64, 256
 #: The bytes that one piece should work on at a time: half of a common L2 cache.
@@ -84,6 +88,20 @@ class Slices(NamedTuple):
         return image + out + at.weights + at.filters
 
 
+class Stack(NamedTuple):
+    """A batch as one tall image, with rows of zeros between its images.
+
+    part: the convolution of the tall image. rows: from one image to the next. used:
+    the rows of an image that windows reach. lowering, elements: of im2col's workspace.
+    """
+
+    part: Geometry
+    rows: int
+    used: int
+    lowering: Lowering
+    elements: int
+
+
 #: The names by number.
 NAMES = (
     *("direct", "im2col", "mec", "lean", "winograd2", "winograd4", "fft", "onednn"),
@@ -110,6 +128,9 @@ def known(
     """All algorithms by number, those too that are `unfit` for this convolution."""
     yield Algorithm(0, NAMES[0], direction, 0, None)
     for number, taps in ((1, at.kernel_h), (2, 1)):
+        if number == 1 and 0 < at.out_h * at.out_w <= TINY and at.images > 1:
+            yield _stacked(direction, at, itemsize)
+            continue
         low = _lowering(direction, at, taps, itemsize)
         workspace = _workspace(direction, at, low) * itemsize
         yield Algorithm(number, NAMES[number], direction, workspace, low)
@@ -121,6 +142,40 @@ def known(
     yield _library(direction, at, itemsize, narrow)
     if narrow == "float16":
         yield _sliced(direction, at, itemsize)
+
+
+def stack(at: Geometry) -> tuple[Geometry, int, int]:
+    """The tall image of a batch, how far its images are apart, their rows in use.
+
+    Padding between two images serves both. The stops that reach into two images are
+    computed and left out.
+
+    >>> at = Geometry(16, 512, 2, 2, 512, 3, 3, 1, 1, 1, 1, 1, 1, 1, 2, 2)
+    >>> part, rows, used = stack(at)
+    >>> part.images, part.height, part.out_h, rows, used
+    (1, 48, 48, 3, 2)
+    """
+    step, reach = at.stride_h, (at.kernel_h - 1) * at.dilate_h + 1
+    used = min(at.height, (at.out_h - 1) * step + reach - at.pad_h)
+    stops = max(
+        -(-(used + at.pad_h) // step),
+        at.out_h,
+        -(-(used + 2 * at.pad_h - reach) // step) + 1,
+    )
+    out_h = at.images * stops
+    height = (out_h - 1) * step + reach - 2 * at.pad_h
+    return at._replace(images=1, height=height, out_h=out_h), stops * step, used
+
+
+def _stacked(direction: str, at: Geometry, itemsize: int) -> Algorithm:
+    """Im2col of the tall image."""
+    part, rows, used = stack(at)
+    low = _lowering(direction, part, at.kernel_h, itemsize)
+    elements = _workspace(direction, part, low)
+    image = at.channels * part.height * at.width
+    nbytes = (elements + image + at.filters * part.out_h * at.out_w) * itemsize
+    way = Stack(part, rows, used, low, elements)
+    return Algorithm(1, NAMES[1], direction, nbytes, None, way=way)
 
 
 class Tiles(NamedTuple):

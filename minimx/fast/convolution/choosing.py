@@ -26,7 +26,7 @@ from minimx.core.kernels.convolution import (
     Algorithm,
     Geometry,
 )
-from minimx.fast.convolution.algorithms import known
+from minimx.fast.convolution.algorithms import TINY, known
 from minimx.fast.convolution.algorithms import on_cuda as known_on_cuda
 from minimx.fast.convolution.estimate import on_cuda, seconds
 from minimx.fast.convolution.transforms import TILES
@@ -124,9 +124,8 @@ def excluded(algorithm: Algorithm, rules: Rules) -> str:
     if rules.deterministic and "nd" in notes:
         return "MXNET_ENFORCE_DETERMINISM=1"
     if rules.plain:
-        return (
-            "cudnn_off=True" if algorithm.way is not None else _space(algorithm, rules)
-        )
+        plain = algorithm.way is None or algorithm.name == "im2col"
+        return _space(algorithm, rules) if plain else "cudnn_off=True"
     if algorithm.number in rules.disabled:
         numbers = ",".join(map(str, rules.disabled))
         return f"{DISABLED[algorithm.direction]}={numbers}"
@@ -191,7 +190,8 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
     The fewer bytes are copied the better, which makes it mec, except where the gradient
     of a few channels (of an image, say) is taken through a strided window: there its
     many small products cost more than the copies. So they do where there are few stops
-    and many channels: each product fetches the weight; Winograd's is larger still.
+    and many channels, in all or in an image: each product fetches the weight, and
+    Winograd's is larger still.
     """
     channels = at.channels // at.groups
     few = (
@@ -199,7 +199,8 @@ def _place(algorithm: Algorithm, at: Geometry) -> float:
         and at.stride_h > 1
         and channels * at.kernel_w < 64
     )
-    small = at.images * at.out_h * at.out_w < STOPS
+    stops = at.out_h * at.out_w
+    small = at.images * stops < STOPS or stops <= TINY
     many = min(channels, at.filters // at.groups) >= 32
     few = few or (many and small)
     order = ["onednn"] * algorithm.deterministic + ["winograd2"] * (many and not small)

@@ -8,11 +8,12 @@ order. `python -m tests.benchmarks.convolution --fit` fits them anew.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
 from typing import Final
 
 from minimx.core.kernels.convolution import DATA, WEIGHT, Algorithm, Geometry
-from minimx.fast.convolution.algorithms import SIDE, Tiles
+from minimx.fast.convolution.algorithms import SIDE, TINY, Stack, Tiles
 
 MACHINE: Final = "2 cores, AMD EPYC (Zen 4)"
 
@@ -62,6 +63,10 @@ def features(algorithm: Algorithm, at: Geometry) -> tuple[float, ...]:
     pixels, stops = at.height * at.width, at.out_h * at.out_w
     arrays = at.images * (at.channels * pixels + at.filters * stops)
     low, way = algorithm.lowering, algorithm.way
+    if isinstance(way, Stack):
+        inner = replace(algorithm, lowering=way.lowering, way=None)
+        products, moved, calls, one = features(inner, way.part)
+        return products, moved + arrays, calls, one
     if algorithm.name.startswith("winograd"):
         count = at.images * way.rows * way.cols
         product = at.filters * (at.channels // at.groups) * way.points
@@ -80,9 +85,10 @@ def features(algorithm: Algorithm, at: Geometry) -> tuple[float, ...]:
     copied = at.images * at.channels * low.taps * at.kernel_w * stops
     if at.is_pointwise:
         copied = 0
+    fetched = at.images * at.weights if stops <= TINY else 0
     band = at.channels // at.groups if algorithm.direction == DATA else at.out_h
     calls = at.images * at.groups * low.products * -(-band // low.band)
-    moved = copied + arrays
+    moved = copied + arrays + fetched
     if low.cut:
         calls *= low.pieces
         moved += 2 * low.packed if algorithm.direction == WEIGHT else 0

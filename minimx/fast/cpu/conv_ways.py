@@ -2,7 +2,7 @@
 
     forward(algorithm, at, plain)      `kernel(data, weight, bias or None, out[, work])`
 
-plain: the core's own function of that direction, which slices are computed by.
+plain: the core's own function of that direction, which computes slices and stacks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minimx.core.kernels.convolution import Algorithm, Geometry
-from minimx.fast.cpu import conv_sliced, conv_transforms
+from minimx.fast.cpu import conv_sliced, conv_stacked, conv_transforms
 from minimx.fast.onednn import convolution as onednn
 
 Run = Callable[..., None]
@@ -38,6 +38,8 @@ def _of(direction: str, algorithm: Algorithm, at: Geometry, plain: Any) -> Run:
         made = onednn.kernel(algorithm.way)
     elif algorithm.name == "sliced":
         made = getattr(conv_sliced, direction)(algorithm, plain)
+    elif algorithm.name == "im2col":
+        made = getattr(conv_stacked, direction)(algorithm, at, plain)
     else:
         made = getattr(conv_transforms, direction)(algorithm, at)
     return made

@@ -19,6 +19,7 @@ from minimx.fast.convolution.algorithms import (
     NAMES,
     PIECES,
     SUMS,
+    Stack,
     algorithms,
     known,
 )
@@ -202,7 +203,25 @@ GROUPED = Geometry(1, 120, 9, 8, 140, 3, 3, 2, 1, 1, 1, 1, 1, 2, 5, 8)
 FLAT = Geometry(1, 130, 5, 6, 50, 1, 1, 1, 1, 1, 1, 0, 0, 1, 5, 6)
 
 
-@pytest.mark.parametrize("at", [LENET, STRIDED, WIDE, POINTWISE, SMALL])
+# Batches of images that have so few stops that they are stacked.
+TINY = Geometry(16, 40, 2, 2, 24, 3, 3, 1, 1, 1, 1, 1, 1, 1, 2, 2)
+ONE = Geometry(8, 12, 4, 3, 6, 3, 1, 3, 2, 1, 1, 0, 0, 2, 1, 2)
+LOOSE = Geometry(5, 4, 5, 4, 6, 2, 2, 3, 2, 1, 1, 0, 1, 1, 2, 3)  # a row is not reached
+
+
+@pytest.mark.parametrize("at", [TINY, ONE, LOOSE])
+def test_tiny_images_are_one_tall_image(at: Geometry) -> None:
+    arrays = Arrays(at)
+    for direction in DIRECTIONS:
+        way = numbered(direction, at, 8)[1].way
+        assert isinstance(way, Stack)
+        assert way.part.images == 1
+        pairs = zip(arrays.run(direction, 1), arrays.run(direction, 0), strict=True)
+        for got, wanted in pairs:
+            np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("at", [LENET, STRIDED, WIDE, POINTWISE, SMALL, TINY])
 @pytest.mark.parametrize("number", (0, 1, 2, 4, 5, 6))
 def test_bits_do_not_depend_on_the_number_of_threads(at: Geometry, number: int) -> None:
     arrays = Arrays(at, "float32")
@@ -279,8 +298,7 @@ def test_algorithms_are_numbered(at: Geometry, direction: str, itemsize: int) ->
     assert uncertain <= {"onednn"}  # and lean, which depends on threads
     assert every[0].workspace == 0
     for algorithm in every[1:3]:
-        low = algorithm.lowering
-        assert low is not None
+        low = algorithm.lowering or algorithm.way.lowering
         assert low.taps * low.products == at.kernel_h
         assert 1 <= low.pieces <= PIECES
 
