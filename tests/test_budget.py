@@ -36,7 +36,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 12_318),
     "graphs of symbols": ("graphs", 1_550),
-    "fast kernels": ("fast", 4_542),
+    "fast kernels": ("fast", 4_554),
     "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_725),
     "the training kit": (
