@@ -14,6 +14,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.device import cpu
 from minimx.core.dtypes import DType, resolve
 from minimx.core.errors import ArgumentError, DataError, MXNetError
+from minimx.core.graph.passes.expand import expanded
 from minimx.core.graph.values.infer import Inference, infer
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.shapes import Open, Shape
@@ -22,7 +23,6 @@ from minimx.onnx.writing.graph import Writer, supported
 from minimx.symbol import Symbol
 
 Shapes = Sequence[Shape]
-Arrays = Mapping[str, NDArray]
 OpenShapes = Sequence[Sequence[int | str | None]]
 
 
@@ -69,19 +69,18 @@ def export_model(
     'model.onnx'
     """
     _check_opset(opset_version)
-    graph = _symbol(sym).graph
-    arrays = _by_name(graph, _parameters(params))
-    inputs = _inputs(graph, arrays)
-    shapes = _given(inputs, in_shapes if input_shape is None else input_shape)
-    kinds = _types(inputs, in_types if input_type is None else input_type)
-    free = _open_shapes(graph, arrays, shapes, kinds, dynamic, dynamic_input_shapes)
-    static, opened = (_inferred(graph, arrays, s, kinds) for s in (shapes, free))
-    known = {Entry(n): arrays[n.name] for n in graph.variables if n.name in arrays}
-    writer = Writer(graph, static, opened, known)
+    network = _Network(_symbol(sym).graph, _parameters(params))
+    network.called_with(
+        in_shapes if input_shape is None else input_shape,
+        in_types if input_type is None else input_type,
+    )
+    static = network.inferred(network.shapes)
+    opened = network.opened(dynamic, dynamic_input_shapes)
+    writer = Writer(network.graph, static, opened, network.constants)
     writer.run()
     if verbose:
         _log(writer)
-    model = _model(writer.finished(inputs, "minimx"), opset_version)
+    model = _model(writer.finished(network.inputs, "minimx"), opset_version)
     if run_shape_inference:
         model = files.package("onnx.shape_inference").infer_shapes(model)
     files.save(model, onnx_file_path, large_model)
@@ -158,115 +157,136 @@ def _parameters(given: Any) -> Mapping[str, Any]:
     return given
 
 
-def _by_name(graph: Graph, given: Mapping[str, Any]) -> dict[str, NDArray]:
-    """The arrays of the graph's variables, on the CPU; others are left away."""
-    wanted = {node.name for node in graph.variables}
-    found = {}
-    for name, value in given.items():
-        bare = name.removeprefix("arg:").removeprefix("aux:")
-        array = value.data() if hasattr(value, "grad_req") else value  # a Parameter
-        if bare in wanted:
-            found[bare] = nd.array(array.asnumpy(), ctx=cpu(), dtype=array.dtype)
-    return found
+class _Network:
+    """A graph with the arrays of its parameters, and what it is called with.
+
+    arrays: of its variables by name, on the CPU; others are left away. inputs: the
+    variables that are no parameters, nor labels that only a loss reads.
+    """
+
+    def __init__(self, graph: Graph, params: Mapping[str, Any]) -> None:
+        self.graph = graph
+        wanted = {node.name for node in graph.variables}
+        self.arrays: dict[str, NDArray] = {}
+        for name, value in params.items():
+            bare = name.removeprefix("arg:").removeprefix("aux:")
+            array = value.data() if hasattr(value, "grad_req") else value  # a Parameter
+            if bare in wanted:
+                copied = nd.array(array.asnumpy(), ctx=cpu(), dtype=array.dtype)
+                self.arrays[bare] = copied
+        read = _read_as(graph)
+        self.inputs = [
+            node
+            for node in graph.variables
+            if node.name not in self.arrays and read.get(node) != {"label"}
+        ]
+        self.shapes: dict[str, Shape] = {}
+        self.types: dict[str, DType] = {}
+
+    @property
+    def constants(self) -> dict[Entry, NDArray]:
+        """The arrays by the entries of their variables."""
+        variables = [n for n in self.graph.variables if n.name in self.arrays]
+        return {Entry(node): self.arrays[node.name] for node in variables}
+
+    def called_with(self, shapes: Any, types: Any) -> None:
+        """Note the shapes and types of the inputs; replace what stands for operators.
+
+        Many of NumPy's functions are several operators, which depend on both.
+        """
+        names = [node.name for node in self.inputs]
+        if shapes is None or len(shapes) != len(names):
+            count = "no shapes" if shapes is None else f"{len(shapes)} shapes"
+            raise ArgumentError(
+                f"export_model: {count} are given, for {len(names)} inputs: "
+                f"{', '.join(names)}. Give in_shapes a tuple for each; what should "
+                "be a parameter is missing in params."
+            )
+        kinds = types if isinstance(types, (list, tuple)) else [types] * len(names)
+        if len(kinds) != len(names):
+            raise ArgumentError(
+                f"export_model: {len(kinds)} in_types for {len(names)} inputs. Give "
+                "one for each, or one for all."
+            )
+        for name, shape, kind in zip(names, shapes, kinds, strict=True):
+            self.shapes[name] = tuple(map(int, shape))
+            self.types[name] = resolve(kind)
+        found = self.inferred(self.shapes)
+        specs = {node: found.spec(Entry(node)) for node in self.graph.variables}
+        known = {node: spec for node, spec in specs.items() if spec is not None}
+        self.graph = expanded(self.graph, known)
+
+    def inferred(self, shapes: Mapping[str, Open]) -> Inference:
+        """What is known of all entries, for inputs of these shapes."""
+        known = {name: array.shape for name, array in self.arrays.items()}
+        types = {name: array.spec.dtype for name, array in self.arrays.items()}
+        return infer(self.graph, {**known, **shapes}, {**types, **self.types})
+
+    # -- axes that stay open ----------------------------------------------------------
+
+    def opened(self, dynamic: bool, wanted: OpenShapes | None) -> Inference:
+        """What is known where the open axes are not. Refuses axes that cannot be."""
+        if not dynamic and wanted is not None:
+            raise ArgumentError(
+                "export_model: dynamic_input_shapes wants dynamic=True."
+            )
+        if not dynamic:
+            return self.inferred(self.shapes)
+        shapes = self._open() if wanted is None else self._as_wanted(wanted)
+        found = self.inferred(shapes)
+        for node in self.inputs:
+            shape = found.shapes.get(Entry(node))
+            if shape != shapes[node.name]:
+                raise ArgumentError(
+                    f"export_model: the axes of {node.name!r} are to be "
+                    f"{shapes[node.name]}, but the graph makes them {shape}. Give "
+                    "these lengths in dynamic_input_shapes."
+                )
+        return found
+
+    def _open(self) -> dict[str, Open]:
+        """The shapes with None for the axes that may be twice as long."""
+        return {
+            name: tuple(
+                None if self._accepts(name, axis) else n for axis, n in enumerate(shape)
+            )
+            for name, shape in self.shapes.items()
+        }
+
+    def _accepts(self, name: str, axis: int) -> bool:
+        shape = self.shapes[name]
+        other = (*shape[:axis], 2 * (shape[axis] or 1), *shape[axis + 1 :])
+        try:
+            found = self.inferred({**self.shapes, name: other})
+        except MXNetError:
+            return False
+        return all(found.spec(entry) is not None for entry in self.graph.outputs)
+
+    def _as_wanted(self, wanted: OpenShapes) -> dict[str, Open]:
+        if len(wanted) != len(self.shapes):
+            raise ArgumentError(
+                f"export_model: dynamic_input_shapes has {len(wanted)} shapes for "
+                f"{len(self.shapes)} inputs."
+            )
+        found: dict[str, Open] = {}
+        for (name, shape), given in zip(self.shapes.items(), wanted, strict=True):
+            axes = tuple(n if isinstance(n, int) and n > 0 else None for n in given)
+            same = [n in (None, m) for n, m in zip(axes, shape, strict=False)]
+            if len(axes) != len(shape) or not all(same):
+                raise ArgumentError(
+                    f"export_model: dynamic_input_shapes says {tuple(given)} of "
+                    f"{name!r}, in_shapes {shape}. They must have equally many axes, "
+                    "and the same length where one is given."
+                )
+            found[name] = axes
+        return found
 
 
-def _inputs(graph: Graph, arrays: Arrays) -> list[Node]:
-    """The variables that are no parameters, nor labels that only a loss reads."""
+def _read_as(graph: Graph) -> dict[Node, set[str]]:
+    """For each node, what those that read it call it, such as 'label'."""
     read: dict[Node, set[str]] = {}
     for node in graph:
         names = () if node.op is None or node.op.variadic else node.op.inputs
         for k, entry in enumerate(node.inputs):
             read.setdefault(entry.node, set()).add(names[k] if k < len(names) else "")
-    return [
-        node
-        for node in graph.variables
-        if node.name not in arrays and read.get(node) != {"label"}
-    ]
-
-
-def _given(inputs: list[Node], shapes: Any) -> dict[str, Shape]:
-    names = [node.name for node in inputs]
-    if shapes is None or len(shapes) != len(names):
-        count = "no shapes" if shapes is None else f"{len(shapes)} shapes"
-        raise ArgumentError(
-            f"export_model: {count} are given, for {len(names)} inputs: "
-            f"{', '.join(names)}. Give in_shapes a tuple for each; what should "
-            "be a parameter is missing in params."
-        )
-    return {name: tuple(map(int, s)) for name, s in zip(names, shapes, strict=True)}
-
-
-def _types(inputs: list[Node], given: Any) -> dict[str, DType]:
-    kinds = list(given) if isinstance(given, (list, tuple)) else [given] * len(inputs)
-    if len(kinds) != len(inputs):
-        raise ArgumentError(
-            f"export_model: {len(kinds)} in_types for {len(inputs)} inputs. Give one "
-            "for each, or one for all."
-        )
-    return {node.name: resolve(kind) for node, kind in zip(inputs, kinds, strict=True)}
-
-
-# -- shapes, and axes that stay open ---------------------------------------------------
-
-
-def _inferred(
-    graph: Graph, arrays: Arrays, shapes: Mapping[str, Open], kinds: Mapping[str, DType]
-) -> Inference:
-    """What is known of all entries, for inputs of these shapes and types."""
-    known = {name: array.shape for name, array in arrays.items()}
-    types = {name: array.spec.dtype for name, array in arrays.items()}
-    return infer(graph, {**known, **shapes}, {**types, **kinds})
-
-
-def _open_shapes(
-    graph: Graph,
-    arrays: Arrays,
-    shapes: dict[str, Shape],
-    kinds: Mapping[str, DType],
-    dynamic: bool,
-    wanted: OpenShapes | None,
-) -> Mapping[str, Open]:
-    """The shapes of the inputs, with None for axes that are open."""
-    if not dynamic:
-        if wanted is not None:
-            raise ArgumentError(
-                "export_model: dynamic_input_shapes wants dynamic=True."
-            )
-        return shapes
-    if wanted is not None:
-        return _as_wanted(shapes, wanted)
-
-    def accepts(name: str, axis: int) -> bool:
-        """Whether the graph has outputs where an axis is twice as long."""
-        n = shapes[name]
-        other = (*n[:axis], 2 * (n[axis] or 1), *n[axis + 1 :])
-        try:
-            found = _inferred(graph, arrays, {**shapes, name: other}, kinds)
-        except MXNetError:
-            return False
-        return all(found.spec(entry) is not None for entry in graph.outputs)
-
-    return {
-        name: tuple(None if accepts(name, k) else n for k, n in enumerate(shape))
-        for name, shape in shapes.items()
-    }
-
-
-def _as_wanted(shapes: dict[str, Shape], wanted: OpenShapes) -> dict[str, Open]:
-    if len(wanted) != len(shapes):
-        raise ArgumentError(
-            f"export_model: dynamic_input_shapes has {len(wanted)} shapes for "
-            f"{len(shapes)} inputs."
-        )
-    found: dict[str, Open] = {}
-    for (name, shape), given in zip(shapes.items(), wanted, strict=True):
-        axes = tuple(n if isinstance(n, int) and n > 0 else None for n in given)
-        same = [n in (None, m) for n, m in zip(axes, shape, strict=False)]
-        if len(axes) != len(shape) or not all(same):
-            raise ArgumentError(
-                f"export_model: dynamic_input_shapes says {tuple(given)} of {name!r}, "
-                f"in_shapes {shape}. They must have equally many axes, and the same "
-                "length where one is given."
-            )
-        found[name] = axes
-    return found
+    return read

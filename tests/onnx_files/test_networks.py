@@ -50,7 +50,7 @@ def both_ways(net: Any, folder: Path, *batch: Any, close: float = 1e-4) -> None:
     again = mx.onnx.import_to_gluon(path, mx.cpu())
     again.hybridize()
     out = again(*batch)
-    found = [a.asnumpy() for a in (out if isinstance(out, list) else [out])]
+    found = [a.asnumpy() for a in (out if isinstance(out, (list, tuple)) else [out])]
     same(found, wanted, close)
 
 
@@ -126,6 +126,29 @@ class Attention(nn.HybridBlock):
 def test_attention(tmp_path: Path) -> None:
     x = mx.nd.array(np.random.default_rng(0).normal(size=(3, 5, 8)))
     both_ways(Attention(), tmp_path, x)
+
+
+class OfNumpy(nn.HybridBlock):
+    """What `mx.np` and `mx.npx` write down."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with self.name_scope():
+            self.dense, self.norm = nn.Dense(4, flatten=False), nn.LayerNorm()
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        h = F.npx.relu(self.norm(self.dense(x))) * 0.5 + 1
+        h = F.np.concatenate([h, F.np.expand_dims(F.np.mean(h, axis=1), 1)], axis=1)
+        h = F.np.matmul(h, F.np.swapaxes(h, 1, 2)) - F.np.std(h)
+        return F.np.where(h > 0, h, 0.1 * h), F.np.sum(h), h.reshape(-1, 2)
+
+
+def test_a_network_of_numpy(tmp_path: Path) -> None:
+    with mx.util.np_array(True), mx.util.np_shape(True):
+        x = mx.np.array(
+            np.random.default_rng(0).normal(size=(2, 5, 3)), dtype="float32"
+        )
+        both_ways(OfNumpy(), tmp_path, x)
 
 
 def test_a_batch_of_another_length(tmp_path: Path) -> None:

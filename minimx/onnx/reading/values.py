@@ -21,6 +21,7 @@ from minimx import nd
 from minimx.core.arrays.array import NDArray
 from minimx.core.device import cpu
 from minimx.core.errors import DTypeError, OperatorError
+from minimx.core.np_semantics import is_np_shape
 from minimx.core.ops.registry import bind, lookup
 from minimx.core.shapes import Open
 from minimx.symbol.symbol import Symbol, placed, single
@@ -140,7 +141,10 @@ class Read:
 
     def use(self, name: str, *values: Any, **settings: Any) -> Any:
         """An operator of minimx on values; a list where it has several outputs."""
-        op = lookup(name).of(**settings)
+        sheet: Any = lookup(name)
+        if "np_shape" in sheet.__dataclass_fields__:
+            settings["np_shape"] = is_np_shape()
+        op = sheet.of(**settings)
         if values and all(isinstance(value, Known) for value in values):
             made = bind(op, *(value.array for value in values))
             found = made if isinstance(made, list) else [made]

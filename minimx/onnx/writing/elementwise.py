@@ -166,16 +166,18 @@ def _logical(kind: str, at: Call, a: Value, b: Value | None = None) -> Any:
 
 
 for _name, _kind in _LOGICAL.items():
-    for _word in (f"broadcast_logical_{_name}", f"_logical_{_name}_scalar"):
-        TRANSLATIONS[_word] = partial(_logical, _kind)
+    for _word in ("broadcast_logical_{}", "_logical_{}_scalar"):
+        TRANSLATIONS[_word.format(_name)] = partial(_logical, _kind)
+    for _word in ("_npi_logical_{}", "_npi_logical_{}_scalar"):
+        TRANSLATIONS[_word.format(_name)] = partial(_logical, _kind)
 
 
-@translates("logical_not")
+@translates("logical_not", "_npi_logical_not")
 def _logical_not(at: Call, x: Value) -> Any:
     return at("Not", at.cast(x, BOOL))
 
 
-@translates("isfinite")
+@translates("isfinite", "_npi_isfinite")
 def _isfinite(at: Call, x: Value) -> Any:
     odd = at("Or", at("IsNaN", x, dtype=BOOL), at("IsInf", x, dtype=BOOL))
     return at("Not", odd)
@@ -191,10 +193,10 @@ def _add_n(at: Call, *values: Value) -> Any:
     return at("Sum", *values)
 
 
-@translates("where")
+@translates("where", "_npi_where")
 def _where(at: Call, condition: Value, x: Value, y: Value) -> Any:
     rows, ndim = at.shape(0), at.ndim(1)
-    if at.ndim(0) == 1 < ndim:
+    if at.op.name == "where" and at.ndim(0) == 1 < ndim:
         condition = at.reshaped(condition, rows, (*(rows or ()), *(1,) * (ndim - 1)))
     return at.chosen(condition, x, y)
 

@@ -61,6 +61,11 @@ def _matmul(at: Call, a: Value, b: Value) -> Any:
     return at("MatMul", a, b)
 
 
+@translates("_npi_einsum")
+def _einsum(at: Call, *values: Value) -> Any:
+    return at("Einsum", *values, equation=at.op.settings["subscripts"])
+
+
 # -- attention with queries, keys and values side by side ------------------------------
 
 

@@ -31,16 +31,16 @@ def _norm(at: Call, x: Value) -> Any:
     return _reduced(f"ReduceL{at.op.settings['ord']}", at, at.cast(x, at.dtype))
 
 
-@translates("argmax", "argmin", "argmax_channel")
+@translates("argmax", "argmin", "argmax_channel", "_npi_argmax", "_npi_argmin")
 def _place_of_extreme(at: Call, x: Value) -> Any:
     settings = at.op.settings
     axis, keep = settings["axis"], settings.get("keepdims", False)
-    kind = "ArgMin" if at.op.name == "argmin" else "ArgMax"
+    kind = "ArgMin" if "argmin" in at.op.name else "ArgMax"
     if axis is None:
         found = at("Reshape", x, at.whole(-1))
         found = at(kind, found, axis=0, keepdims=1, dtype=INT64)
         return at.reshaped(found, (1,), at.out)
-    lost = at.ndim() == 1 and not settings.get("np_shape", False)
+    lost = at.ndim() == 1 and at.out == (1,)  # mx.nd has nothing without axes
     return at(kind, x, axis=at.axis(axis), keepdims=int(keep or lost), dtype=INT64)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import INT64, resolve
-from minimx.core.ops.spec import Spec
 from minimx.onnx.writing.values import TRANSLATIONS, Call, Value, translates
 
 #: Past every end; ONNX cuts it off.
@@ -22,7 +21,7 @@ _FAR = (1 << 31) - 1
 # -- the order and number of axes ------------------------------------------------------
 
 
-@translates("transpose")
+@translates("transpose", "_np_moveaxis")
 def _transpose(at: Call, x: Value) -> Any:
     op: Any = at.op
     return at.transposed(x, op.order(at.ndim()))
@@ -74,24 +73,6 @@ def _sliced(at: Call, x: Value, ranges: dict[int, tuple[int, int, int]]) -> Any:
     return at("Slice", x, at.whole(*starts), at.whole(*stops), axes, at.whole(*steps))
 
 
-def _longer(at: Call) -> list[Spec]:
-    """The specs of the inputs with all open axes twice as long."""
-    found = []
-    for k, entry in enumerate(at.node.inputs):
-        shape, now = at.shape(k), at.writer.static.shapes[entry] or ()
-        doubled = [
-            2 * (n or 1) if shape is None or shape[axis] is None else n
-            for axis, n in enumerate(now)
-        ]
-        found.append(Spec.of(tuple(n or 0 for n in doubled), at.writer.dtype(entry)))
-    return found
-
-
-def _specs(at: Call) -> list[Spec]:
-    found = [at.writer.static.spec(entry) for entry in at.node.inputs]
-    return [spec for spec in found if spec is not None]
-
-
 def _range(
     now: Any, then: Any, lengths: tuple[int, int]
 ) -> tuple[int, int, int] | None:
@@ -113,9 +94,12 @@ def _range(
 
 
 def _part(at: Call, x: Value, *rest: Value) -> Any:
-    """All operators that say by `key` what they pick."""
+    """All operators that say by `key` what they pick; asked for long axes, and longer.
+
+    So what cuts an axis that happens to be short is written as it is meant.
+    """
     op: Any = at.op
-    specs, longer = _specs(at), _longer(at)
+    specs, longer = at.longer(1000), at.longer(2000)
     keys = op.key(*specs), op.key(*longer)
     ranges = {
         axis: _range(now, then, (specs[0].shape[axis], longer[0].shape[axis]))
@@ -158,9 +142,12 @@ def _split(at: Call, x: Value) -> Any:
 # -- joins and frames ------------------------------------------------------------------
 
 
-@translates("Concat", "_rnn_param_concat")
+@translates("Concat", "_rnn_param_concat", "_npi_concatenate")
 def _concat(at: Call, *values: Value) -> Any:
-    return at("Concat", *values, axis=at.axis(at.op.settings["dim"]))
+    dim = at.op.settings["dim"]
+    if dim is None:
+        values = tuple(at("Reshape", value, at.whole(-1)) for value in values)
+    return at("Concat", *values, axis=0 if dim is None else at.axis(dim))
 
 
 @translates("stack")
@@ -182,7 +169,7 @@ def _pad(at: Call, x: Value) -> Any:
 # -- repetitions -----------------------------------------------------------------------
 
 
-@translates("broadcast_to", "broadcast_axis", "broadcast_like")
+@translates("broadcast_to", "broadcast_axis", "broadcast_like", "_npi_broadcast_to")
 def _stretched(at: Call, x: Value, like: Value | None = None) -> Any:
     """An open axis either is that of the data, and 1 leaves it, or it is `like`'s."""
     old, new = at.shape(), at.out

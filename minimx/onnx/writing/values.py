@@ -14,6 +14,7 @@ Numbers become constants of the type of the values that they meet.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from minimx.core.dtypes import INT64, DType
 from minimx.core.errors import OperatorError
 from minimx.core.graph.values.ir import Entry, Node
 from minimx.core.ops.registry import Op
+from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Open, normalize_axis
 
 if TYPE_CHECKING:
@@ -207,18 +209,15 @@ class Call:
     def reshaped(self, value: Value, old: Open, new: Open) -> Any:
         """A value in another shape, of which axes may be open.
 
-        old, new: shapes as far as they are known. One open axis is what is left; those
-        before it must be the first axes of `old`, unchanged.
+        old: that of the first input, if the value has the same first axes. new: that
+        of the output. One open axis is what is left; those before it must be kept.
         """
         if new is None:
             raise self.refused("needs a shape that is not known here")
         codes = [-1 if n is None else n for n in new]
-        for place, n in enumerate(new):
-            if (
-                codes.count(-1) > 1
-                and n is None
-                and new[: place + 1] == (old or ())[: place + 1]
-            ):
+        kept = self._kept() if old is not None and codes.count(-1) > 1 else 0
+        for place in range(kept):
+            if codes[place] == -1 and codes.count(-1) > 1:
                 codes[place] = 0
         if codes.count(-1) > 1 or 0 in new:
             raise self.refused(
@@ -226,6 +225,28 @@ class Call:
                 "Fix some in dynamic_input_shapes, or export with dynamic=False"
             )
         return self("Reshape", value, self.whole(*codes))
+
+    def _kept(self) -> int:
+        """How many of the first axes the output has from the first input."""
+        given = self.longer(1000)
+        made = self.op.infer(*given)
+        out = made[0] if isinstance(made, tuple) else made
+        pairs = zip(given[0].shape, out.shape, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def longer(self, times: int) -> list[Spec]:
+        """The specs of the inputs with open axes longer, each by another factor."""
+        found = []
+        for k, entry in enumerate(self.node.inputs):
+            shape, now = self.shape(k), self.writer.static.shapes[entry] or ()
+            lengths = [
+                times * (axis + 2) * (n or 1)
+                if shape is None or shape[axis] is None
+                else n or 0
+                for axis, n in enumerate(now)
+            ]
+            found.append(Spec.of(tuple(lengths), self.writer.dtype(entry)))
+        return found
 
     def transposed(self, value: Value, order: Sequence[int]) -> Any:
         """A value with its axes in another order."""
