@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from minimx.core.errors import DataError
+from minimx.core.files import write_whole
 
 #: The opsets whose nodes are written: all of them mean the same by each.
 OPSETS = range(13, 18)
@@ -43,24 +44,23 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def save(model: Any, path: str | os.PathLike[str], large: bool = False) -> None:
-    """Write a model once it is checked; large: its arrays into a second file.
+    """Write a model; large: its arrays into a second file, `<name>.data`.
 
-    A file of one piece holds 2 GB at most. Raises DataError, and writes nothing, where
-    the checker of `onnx` refuses the model.
+    A file of one piece holds 2 GB at most. Raises DataError where the checker of `onnx`
+    refuses the model, before a file of one piece is written.
     """
     onnx = package()
     name = os.fspath(path)
-    if large:
-        # The second file must be new: onnx would append to one that is there.
-        second = f"{os.path.basename(name)}.data"
-        if os.path.exists(name + ".data"):
-            os.remove(name + ".data")
-        onnx.save_model(model, name, save_as_external_data=True, location=second)
-        return
+    if large and os.path.exists(f"{name}.data"):
+        os.remove(f"{name}.data")  # onnx would append to it
     try:
-        onnx.checker.check_model(model)
+        if large:
+            second = f"{os.path.basename(name)}.data"
+            onnx.save_model(model, name, save_as_external_data=True, location=second)
+        onnx.checker.check_model(name if large else model)
     except onnx.checker.ValidationError as reason:
         raise DataError(
             f"{name}: the checker of onnx refuses the model: {reason}"
         ) from None
-    onnx.save_model(model, name)
+    if not large:
+        write_whole(name, model.SerializeToString(), "export_model")

@@ -70,6 +70,18 @@ def test_an_axis_that_onnx_cannot_be_told(tmp_path: Path) -> None:
             exported(sym, {"x": real(3, 6, 5)}, {}, tmp_path / "a.onnx", **more)
 
 
+def test_what_is_read_again_has_open_axes(tmp_path: Path) -> None:
+    """Here in four axes, of which three are open."""
+    net = S.GroupNorm(S.Flatten(x * 2).reshape((0, 6, -1, 1)), S.ones(3), S.zeros(3), 3)
+    more: dict[str, Any] = {"dynamic": True, "dynamic_input_shapes": [(None, 6, None)]}
+    path = exported(net, {"x": real(3, 6, 5)}, {}, tmp_path / "a.onnx", **more)
+    other = real(2, 6, 7)
+    block = mx.onnx.import_to_gluon(path)
+    wanted = given(net, {"x": other})
+    same(run(path, [other]), wanted)
+    same([block(mx.nd.array(other)).asnumpy()], wanted)
+
+
 def test_an_axis_that_the_graph_fixes(tmp_path: Path) -> None:
     net, path = x + S.ones((3, 6, 5)), tmp_path / "a.onnx"
     more: dict[str, Any] = {"dynamic": True, "dynamic_input_shapes": [(None, 6, 5)]}

@@ -6,106 +6,84 @@ cast where the file casts them.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from minimx.core.dtypes import resolve
+from minimx.core.shapes import is_whole
 from minimx.onnx import files
 from minimx.onnx.reading.values import READERS, Known, Read, reads
 
-_SINGLE = {
-    "Abs": "abs", "Acos": "arccos", "Acosh": "arccosh", "Asin": "arcsin",
-    "Asinh": "arcsinh", "Atan": "arctan", "Atanh": "arctanh", "Ceil": "ceil",
-    "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Exp": "exp", "Floor": "floor",
-    "Identity": "_copy", "IsInf": "isinf", "IsNaN": "isnan", "Log": "log",
-    "Neg": "negative", "Not": "logical_not", "Reciprocal": "reciprocal",
-    "Relu": "relu", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
-    "Sinh": "sinh", "Softplus": "softrelu", "Softsign": "softsign", "Sqrt": "sqrt",
-    "Tan": "tan", "Tanh": "tanh",
+#: {kind: the operator of two arrays, without what it begins with}.
+_PAIRS = {
+    "Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div",
+    "Pow": "power", "Mod": "mod", "Max": "maximum", "Min": "minimum", "Equal": "equal",
+    "Greater": "greater", "GreaterOrEqual": "greater_equal",
+    "Less": "lesser", "LessOrEqual": "lesser_equal",
+    "And": "logical_and", "Or": "logical_or", "Xor": "logical_xor",
+}  # fmt: skip
+_EQUAL_SHAPES = ("add", "sub", "mul", "div")
+#: What an operator of an array and a number is called; and with the number first.
+_SCALAR = {"add": "plus", "sub": "minus"}
+_SWAPPED = {
+    "minus": "rminus", "div": "rdiv", "power": "rpower", "mod": "rmod",
+    "greater": "lesser", "greater_equal": "lesser_equal",
+    "lesser": "greater", "lesser_equal": "greater_equal",
 }  # fmt: skip
 
 
-def _single(name: str, at: Read, x: Any) -> Any:
-    return at.use(name, x)
-
-
-for _kind, _name in _SINGLE.items():
-    READERS[_kind] = partial(_single, _name)
-
-#: {kind: (the operator, with a number on the right, with one on the left)}.
-_PAIRS = {
-    "Add": ("add", "_plus_scalar", "_plus_scalar"),
-    "Sub": ("sub", "_minus_scalar", "_rminus_scalar"),
-    "Mul": ("mul", "_mul_scalar", "_mul_scalar"),
-    "Div": ("div", "_div_scalar", "_rdiv_scalar"),
-    "Pow": ("power", "_power_scalar", "_rpower_scalar"),
-    "Mod": ("mod", "_mod_scalar", "_rmod_scalar"),
-    "Max": ("maximum", "_maximum_scalar", "_maximum_scalar"),
-    "Min": ("minimum", "_minimum_scalar", "_minimum_scalar"),
-    "Equal": ("equal", "_equal_scalar", "_equal_scalar"),
-    "Greater": ("greater", "_greater_scalar", "_lesser_scalar"),
-    "GreaterOrEqual": (
-        "greater_equal",
-        "_greater_equal_scalar",
-        "_lesser_equal_scalar",
-    ),
-    "Less": ("lesser", "_lesser_scalar", "_greater_scalar"),
-    "LessOrEqual": ("lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"),
-    "And": ("logical_and", "_logical_and_scalar", "_logical_and_scalar"),
-    "Or": ("logical_or", "_logical_or_scalar", "_logical_or_scalar"),
-    "Xor": ("logical_xor", "_logical_xor_scalar", "_logical_xor_scalar"),
-}
-_EQUAL_SHAPES = ("add", "sub", "mul", "div")
-
-
 def _pair(at: Read, a: Any, b: Any) -> Any:
-    word, right, left = _PAIRS[at.kind]
     at.only(fmod=0)
+    word = _PAIRS[at.kind]
+    scalar = _SCALAR.get(word, word)
     one, two = at.scalar(a), at.scalar(b)
     if two is not None and not isinstance(a, Known):
-        return at.use(right, a, scalar=two)
+        return at.use(f"_{scalar}_scalar", a, scalar=two)
     if one is not None and not isinstance(b, Known):
-        return at.use(left, b, scalar=one)
-    shape = at.shape(0)
-    alike = shape is not None and None not in shape and shape == at.shape(1)
+        return at.use(f"_{_SWAPPED.get(scalar, scalar)}_scalar", b, scalar=one)
+    alike = is_whole(at.shape(0)) and at.shape(0) == at.shape(1)
     kind = "elemwise" if alike and word in _EQUAL_SHAPES else "broadcast"
     return at.use(f"{kind}_{word}", a, b)
 
 
-for _kind in _PAIRS:
-    READERS[_kind] = _pair
+READERS.update(dict.fromkeys(_PAIRS, _pair))
 
 
 @reads("Max", "Min")
 def _extreme(at: Read, *values: Any) -> Any:
     if len(values) == 2:
         return _pair(at, *values)
-    return at.chain(f"broadcast_{_PAIRS[at.kind][0]}", values)
+    return at.chain(f"broadcast_{_PAIRS[at.kind]}", values)
 
 
 @reads("Sum", "Mean")
 def _sum(at: Read, *values: Any) -> Any:
     shapes = [at.shape(k) for k in range(len(values))]
-    if all(s is not None and None not in s and s == shapes[0] for s in shapes):
+    if all(is_whole(shape) and shape == shapes[0] for shape in shapes):
         found = at.use("add_n", *values)
     else:
         found = at.chain("broadcast_add", values)
-    return (
-        at.use("_mul_scalar", found, scalar=1 / len(values))
-        if at.kind == "Mean"
-        else found
-    )
+    if at.kind == "Sum":
+        return found
+    return at.use("_mul_scalar", found, scalar=1 / len(values))
 
 
 @reads("Clip")
-def _clip(at: Read, x: Any, low: Any = None, high: Any = None) -> Any:
-    ends = []
-    for k, word, value in ((1, "min", -np.inf), (2, "max", np.inf)):
-        given = at.numbers(k)[0] if at.given(k) else at.get(word, value)
-        ends.append(float(given))
-    return at.use("clip", x, a_min=ends[0], a_max=ends[1])
+def _clip(at: Read, x: Any, *ends: Any) -> Any:
+    low, high = (
+        at.numbers(k)[0] if at.given(k) else at.get(word)
+        for k, word in ((1, "min"), (2, "max"))
+    )
+    if low is not None and high is not None:
+        return at.use("clip", x, a_min=low, a_max=high)
+    if low is not None:
+        return at.use("_maximum_scalar", x, scalar=low)
+    return (
+        at.use("_copy", x)
+        if high is None
+        else at.use("_minimum_scalar", x, scalar=high)
+    )
 
 
 @reads("Cast")
@@ -125,7 +103,7 @@ def _where(at: Read, condition: Any, x: Any, y: Any) -> Any:
         for k in (1, 2, 0)
         if at.shape(k) == at.out and not isinstance(values[k], Known)
     ]
-    if not places:
+    if not places or at.out is None:
         raise at.refused(
             "stretches all of its inputs, or has shapes that are not known"
         )
@@ -139,28 +117,6 @@ def _where(at: Read, condition: Any, x: Any, y: Any) -> Any:
         elif at.shape(k) != at.out:
             values[k] = at.use("broadcast_like", value, like)
     return at.use("where", *values)
-
-
-@reads("Dropout")
-def _dropout(at: Read, x: Any, *rest: Any) -> Any:
-    return at.use("_copy", x)
-
-
-@reads("LeakyRelu", "Elu")
-def _leaky(at: Read, x: Any) -> Any:
-    word, slope = ("elu", 1.0) if at.kind == "Elu" else ("leaky", 0.01)
-    return at.use("LeakyReLU", x, act_type=word, slope=at.get("alpha", slope))
-
-
-@reads("Selu")
-def _selu(at: Read, x: Any) -> Any:
-    return at.use("LeakyReLU", x, act_type="selu")
-
-
-@reads("Gelu")
-def _gelu(at: Read, x: Any) -> Any:
-    at.only(approximate="none")
-    return at.use("LeakyReLU", x, act_type="gelu")
 
 
 @reads("PRelu")
@@ -177,13 +133,6 @@ def _prelu(at: Read, x: Any, slope: Any) -> Any:
     elif rest and at.ndim() != 2:
         raise at.refused("has a slope for each element of the last axis")
     return at.use("LeakyReLU", x, slope, act_type="prelu")
-
-
-@reads("HardSigmoid")
-def _hard_sigmoid(at: Read, x: Any) -> Any:
-    return at.use(
-        "hard_sigmoid", x, alpha=at.get("alpha", 0.2), beta=at.get("beta", 0.5)
-    )
 
 
 @reads("HardSwish")

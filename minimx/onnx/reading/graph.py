@@ -12,11 +12,19 @@ from minimx.core.errors import DataError, OperatorError, did_you_mean
 from minimx.core.graph.values.infer import infer
 from minimx.core.shapes import Open
 from minimx.onnx import files
-from minimx.onnx.reading import elementwise, layers, recurrent, reductions, shapes
+from minimx.onnx.reading import (
+    elementwise,
+    layers,
+    recurrent,
+    reductions,
+    shapes,
+    table,
+)
 from minimx.onnx.reading.values import READERS, Known, Read, ShapeOf, as_array
 from minimx.symbol import Group, Symbol, var
 
 __all__ = ["Reader", "elementwise", "layers", "recurrent", "reductions", "shapes"]
+__all__ += ["table"]
 
 Arrays = dict[str, NDArray]
 

@@ -44,11 +44,6 @@ def _matmul(at: Read, a: Any, b: Any) -> Any:
     return at.use("_npi_matmul", a, b)
 
 
-@reads("Einsum")
-def _einsum(at: Read, *values: Any) -> Any:
-    return at.use("_npi_einsum", *values, subscripts=at.get("equation"))
-
-
 # -- windows over images ---------------------------------------------------------------
 
 
@@ -65,13 +60,8 @@ def _frame(at: Read, axes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _padded(at: Read, x: Any, before: Any, after: Any, value: float) -> Any:
     """The image in a frame that differs at both ends."""
-    width = (
-        0,
-        0,
-        0,
-        0,
-        *(int(n) for pair in zip(before, after, strict=True) for n in pair),
-    )
+    pairs = [int(n) for pair in zip(before, after, strict=True) for n in pair]
+    width = (0, 0, 0, 0, *pairs)
     return at.use("Pad", x, mode="constant", pad_width=width, constant_value=value)
 
 
@@ -93,11 +83,7 @@ def _filters(at: Read, weight: Any) -> tuple[int, ...]:
 
 @reads("Conv")
 def _conv(at: Read, x: Any, weight: Any, bias: Any = None) -> Any:
-    (
-        filters,
-        *_,
-    ) = shape = _filters(at, weight)
-    kernel = shape[2:]
+    filters, _, *kernel = _filters(at, weight)
     before, after = _frame(at, len(kernel))
     if before != after:
         x, before = _padded(at, x, before, after, 0.0), (0,) * len(kernel)
@@ -136,9 +122,7 @@ def _pool(at: Read, x: Any) -> Any:
     settings["stride"] = stride = tuple(at.get("strides", (1,) * axes))
     before, after = _frame(at, axes)
     counted = bool(at.get("count_include_pad", 0))
-    full = bool(at.get("ceil_mode", 0)) or _hangs_over(
-        at, kernel, stride, before, after
-    )
+    full = at.get("ceil_mode", 0) or _hangs_over(at, kernel, stride, before, after)
     if before != after and not full:
         if kind == "avg" and not counted:
             raise at.refused("is a mean in a frame that differs at both ends")
@@ -170,32 +154,12 @@ _GLOBAL = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg", "GlobalLpPool": "
 @reads(*_GLOBAL)
 def _global_pool(at: Read, x: Any) -> Any:
     kind = _GLOBAL[at.kind]
-    power = {"p_value": at.get("p", 2)} if kind == "lp" else {}
-    return at.use(
-        "Pooling",
-        x,
-        global_pool=True,
-        pool_type=kind,
-        kernel=(1,) * (at.ndim() - 2),
-        **power,
-    )
+    power: dict[str, Any] = {"p_value": at.get("p", 2)} if kind == "lp" else {}
+    power["kernel"] = (1,) * (at.ndim() - 2)
+    return at.use("Pooling", x, global_pool=True, pool_type=kind, **power)
 
 
 # -- normalization ---------------------------------------------------------------------
-
-
-@reads("BatchNormalization")
-def _batch_norm(at: Read, x: Any, *parameters: Any) -> Any:
-    at.only(training_mode=0, spatial=1)
-    return at.use(
-        "BatchNorm", x, *parameters, eps=at.get("epsilon", 1e-5),
-        momentum=at.get("momentum", 0.9), fix_gamma=False,
-    )  # fmt: skip
-
-
-@reads("InstanceNormalization")
-def _instance_norm(at: Read, x: Any, gamma: Any, beta: Any) -> Any:
-    return at.use("InstanceNorm", x, gamma, beta, eps=at.get("epsilon", 1e-5))
 
 
 @reads("LayerNormalization")
@@ -208,14 +172,6 @@ def _layer_norm(at: Read, x: Any, gamma: Any, beta: Any = None) -> Any:
     if beta is None:
         beta = at.use("zeros_like", gamma)
     return at.use("LayerNorm", x, gamma, beta, eps=at.get("epsilon", 1e-5))
-
-
-@reads("LRN")
-def _lrn(at: Read, x: Any) -> Any:
-    return at.use(
-        "LRN", x, nsize=at.get("size"), alpha=at.get("alpha", 1e-4),
-        beta=at.get("beta", 0.75), knorm=at.get("bias", 1.0),
-    )  # fmt: skip
 
 
 # -- softmax ---------------------------------------------------------------------------

@@ -45,11 +45,6 @@ def _shape(at: Read, x: Any) -> Any:
     return ShapeOf(x)
 
 
-@reads("Size")
-def _size(at: Read, x: Any) -> Any:
-    return at.use("size_array", x)
-
-
 @reads("ConstantOfShape")
 def _filled(at: Read, shape: Any) -> Any:
     value = at.get("value", np.zeros(1, np.float32))
@@ -74,6 +69,8 @@ def _range(at: Read, *ends: Any) -> Any:
 @reads("Reshape")
 def _reshape(at: Read, x: Any, shape: Any = None) -> Any:
     at.only(allowzero=0)
+    if isinstance(shape, ShapeOf):
+        return at.use("reshape_like", x, shape.value)
     if at.given(1):
         return at.use("Reshape", x, shape=tuple(at.numbers(1)) or (1,))
     return at.use("Reshape", x, shape=tuple(at.get("shape")))
@@ -93,11 +90,6 @@ def _flatten(at: Read, x: Any) -> Any:
     return at.use("Reshape", x, shape=(-1, int(np.prod(after))))
 
 
-@reads("Transpose")
-def _transpose(at: Read, x: Any) -> Any:
-    return at.use("transpose", x, axes=tuple(at.get("perm", ())))
-
-
 @reads("Squeeze")
 def _squeeze(at: Read, x: Any, axes: Any = None) -> Any:
     found = at.axes(1)
@@ -113,13 +105,6 @@ def _unsqueeze(at: Read, x: Any, axes: Any = None) -> Any:
             continue  # an array without axes has one already here
         x = at.use("expand_dims", x, axis=axis)
     return x
-
-
-@reads("DepthToSpace", "SpaceToDepth")
-def _blocks(at: Read, x: Any) -> Any:
-    at.only(mode="DCR")
-    name = "depth_to_space" if at.kind == "DepthToSpace" else "space_to_depth"
-    return at.use(name, x, block_size=at.get("blocksize"))
 
 
 # -- parts and joins -------------------------------------------------------------------
@@ -158,11 +143,6 @@ def _split(at: Read, x: Any, sizes: Any = None) -> Any:
     return found if isinstance(found, list) else [found]
 
 
-@reads("Concat")
-def _concat(at: Read, *values: Any) -> Any:
-    return at.use("Concat", *values, dim=at.get("axis"))
-
-
 @reads("Pad")
 def _pad(at: Read, x: Any, *rest: Any) -> Any:
     widths = at.numbers(1) if at.given(1) else list(at.get("pads"))
@@ -181,24 +161,14 @@ def _pad(at: Read, x: Any, *rest: Any) -> Any:
 
 @reads("Expand")
 def _expand(at: Read, x: Any, shape: Any) -> Any:
+    """Stretched to a shape, in which 1 keeps an axis."""
     if isinstance(shape, ShapeOf):
         return at.use("broadcast_like", x, shape.value)
-    wanted, short = at.numbers(1), 0
-    if len(wanted) < (at.ndim() if at.shape() is not None else 0):
-        short = at.ndim() - len(wanted)
-    return at.use(
-        "broadcast_to",
-        _with_axes(at, x, len(wanted)),
-        shape=(0,) * short + tuple(0 if n == 1 else n for n in wanted),
-    )
-
-
-def _with_axes(at: Read, x: Any, wanted: int) -> Any:
-    """A value with at least so many axes."""
-    missing = wanted - at.ndim() if at.shape() is not None else 0
-    for _ in range(missing):
+    wanted = [0 if n == 1 else n for n in at.numbers(1)]
+    more = at.ndim() - len(wanted)
+    for _ in range(-more):
         x = at.use("expand_dims", x, axis=0)
-    return x
+    return at.use("broadcast_to", x, shape=(*[0] * more, *wanted))
 
 
 @reads("Tile")
@@ -209,34 +179,28 @@ def _tile(at: Read, x: Any, reps: Any) -> Any:
 @reads("Resize", "Upsample")
 def _resize(at: Read, x: Any, *rest: Any) -> Any:
     place = 1 if at.kind == "Upsample" else 2
-    new, old = at.out, at.shape()
+    new, old = at.out or (), at.shape() or ()
     if at.given(place):
         scales = at.numbers(place)
-    elif is_whole(new) and is_whole(old):
-        scales = [
-            (n or 1) / (m or 1) for n, m in zip(new or (), old or (), strict=True)
-        ]
+    elif is_whole(at.out) and is_whole(at.shape()):
+        scales = [(n or 0) / (m or 1) for n, m in zip(new, old, strict=True)]
     else:
         raise at.refused("makes an image of a size that is not known")
+    mode = at.get("mode", "nearest")
     how = at.get("coordinate_transformation_mode", "half_pixel")
-    scale = scales[-1]
-    if at.get("mode", "nearest") == "nearest":
-        if list(scales) != [1, 1, scale, scale] or scale != int(scale):
-            raise at.refused(f"enlarges by {scales}; one whole number can be read")
-        return at.use("UpSampling", x, scale=int(scale), sample_type="nearest")
-    if at.get("mode") != "linear" or len(scales) != 4 or not is_whole(new):
+    rounded = at.get("nearest_mode", "round_prefer_floor")
+    if mode == "nearest":
+        scale = int(scales[-1])
+        copies = (("half_pixel", "round_prefer_floor"), ("asymmetric", "floor"))
+        if list(scales) != [1, 1, scale, scale] or (how, rounded) not in copies:
+            raise at.refused(f"does not copy each pixel equally often ({scales})")
+        return at.use("UpSampling", x, scale=scale, sample_type="nearest")
+    if mode != "linear" or len(new) != 4 or None in new:
         raise at.refused("is neither nearest nor linear on images of a known size")
     if how not in ("align_corners", "half_pixel", "pytorch_half_pixel"):
         raise at.refused(f"has coordinate_transformation_mode={how!r}")
-    height, width = (new or ())[2:]
-    corners = how == "align_corners"
-    return at.use(
-        "_contrib_BilinearResize2D",
-        x,
-        height=height,
-        width=width,
-        align_corners=corners,
-    )
+    size = {"height": new[2], "width": new[3], "align_corners": how == "align_corners"}
+    return at.use("_contrib_BilinearResize2D", x, **size)
 
 
 # -- looking up ------------------------------------------------------------------------
@@ -276,13 +240,7 @@ def _gather_nd(at: Read, x: Any, indices: Any) -> Any:
 @reads("OneHot")
 def _one_hot(at: Read, indices: Any, depth: Any, values: Any) -> Any:
     at.only(axis=-1)
-    off, on = at.numbers(2)
-    dtype = values.array.dtype
-    return at.use(
-        "one_hot",
-        indices,
-        depth=int(at.numbers(1)[0]),
-        on_value=float(on),
-        off_value=float(off),
-        dtype=np.dtype(dtype).name,
-    )
+    off, on = map(float, at.numbers(2))
+    how: dict[str, Any] = {"on_value": on, "off_value": off}
+    how["dtype"] = np.dtype(values.array.dtype).name
+    return at.use("one_hot", indices, depth=int(at.numbers(1)[0]), **how)

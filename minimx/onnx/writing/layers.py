@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.dtypes import resolve
+from minimx.core.dtypes import INT64, resolve
 from minimx.onnx.writing.values import TRANSLATIONS, Call, Value, translates
 
 # -- windows over images ---------------------------------------------------------------
@@ -190,7 +190,7 @@ def _group_norm(at: Call, x: Value, gamma: Any, beta: Any) -> Any:
     groups = at.op.settings["num_groups"]
     found, *_ = _normalized(at, at("Reshape", x, at.whole(0, groups, -1)), [2])
     gamma, beta = (at("Unsqueeze", value, at.whole(1)) for value in (gamma, beta))
-    return at.reshaped(found * gamma + beta, at.shape(), at.out)
+    return at("Reshape", found * gamma + beta, at("Shape", x, dtype=INT64))
 
 
 @translates("InstanceNorm")
