@@ -149,12 +149,13 @@ def _parameters(given: Any) -> Mapping[str, Any]:
             raise DataError("export_model: the arrays in the file have no names.")
     if isinstance(given, (list, tuple)) and len(given) == 2:
         given = {**given[0], **given[1]}
-    if not isinstance(given, Mapping):
+    if not hasattr(given, "items"):  # a ParameterDict is no Mapping
         raise ArgumentError(
             "export_model: params must be a dict of arrays, a list of two (arguments, "
             f"states) or the name of a file, not a {type(given).__name__}."
         )
-    return given
+    found: Mapping[str, Any] = given
+    return found
 
 
 class _Network:

@@ -151,6 +151,25 @@ def test_a_network_of_numpy(tmp_path: Path) -> None:
         both_ways(OfNumpy(), tmp_path, x)
 
 
+def test_a_block_as_a_symbol_with_its_parameters(tmp_path: Path) -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.GlobalAvgPool2D(), nn.Dense(2))
+    wanted = filled(net, image(8))
+    symbol, path = net(mx.sym.var("data")), tmp_path / "net.onnx"
+    mx.onnx.export_model(symbol, net.collect_params(), [(1, 3, 8, 8)], "float32", path)
+    same(run(path, [image(8).asnumpy()]), wanted)
+
+
+def test_half_precision(tmp_path: Path) -> None:
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(4, 3), nn.BatchNorm(), nn.LeakyReLU(0.1), nn.Flatten(), nn.Dense(2)
+    )
+    net.initialize()
+    net.cast("float16")
+    both_ways(net, tmp_path, image(8).astype("float16"), close=5e-3)
+
+
 def test_a_batch_of_another_length(tmp_path: Path) -> None:
     net = vision.get_model("mobilenet0.25", classes=10)
     filled(net, image(32))
