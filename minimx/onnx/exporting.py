@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -144,7 +145,7 @@ def _symbol(given: Any) -> Symbol:
 def _parameters(given: Any) -> Mapping[str, Any]:
     """Parameters by name, whatever form they came in."""
     if isinstance(given, (str, os.PathLike)):
-        given = nd.load(os.fspath(given))
+        given = nd.load(os.fspath(given)) or {}  # a list where there are none
         if not isinstance(given, dict):
             raise DataError("export_model: the arrays in the file have no names.")
     if isinstance(given, (list, tuple)) and len(given) == 2:
@@ -235,33 +236,40 @@ class _Network:
             return self.inferred(self.shapes)
         shapes = self._open() if wanted is None else self._as_wanted(wanted)
         found = self.inferred(shapes)
-        for node in self.inputs:
-            shape = found.shapes.get(Entry(node))
-            if shape != shapes[node.name]:
-                raise ArgumentError(
-                    f"export_model: the axes of {node.name!r} are to be "
-                    f"{shapes[node.name]}, but the graph makes them {shape}. Give "
-                    "these lengths in dynamic_input_shapes."
-                )
+        kept = all(found.shapes.get(Entry(n)) == shapes[n.name] for n in self.inputs)
+        if not kept or not self._takes_longer(shapes):
+            raise ArgumentError(
+                f"export_model: axes are to stay open, {dict(shapes)}, but the graph "
+                f"takes no other lengths there than {self.shapes}. Give those lengths "
+                "in dynamic_input_shapes; without it all axes stay open that can."
+            )
         return found
 
     def _open(self) -> dict[str, Open]:
-        """The shapes with None for the axes that may be twice as long."""
-        return {
-            name: tuple(
-                None if self._accepts(name, axis) else n for axis, n in enumerate(shape)
-            )
-            for name, shape in self.shapes.items()
-        }
+        """The shapes with None for the axes that may be longer."""
+        found: dict[str, Open] = {}
+        for name, shape in self.shapes.items():
+            axes = [(*shape[:k], None, *shape[k + 1 :]) for k in range(len(shape))]
+            free = [self._takes_longer({**self.shapes, name: open}) for open in axes]
+            pairs = zip(shape, free, strict=True)
+            found[name] = tuple(None if taken else n for n, taken in pairs)
+        return found
 
-    def _accepts(self, name: str, axis: int) -> bool:
-        shape = self.shapes[name]
-        other = (*shape[:axis], 2 * (shape[axis] or 1), *shape[axis + 1 :])
-        try:
-            found = self.inferred({**self.shapes, name: other})
-        except MXNetError:
-            return False
-        return all(found.spec(entry) is not None for entry in self.graph.outputs)
+    def _takes_longer(self, shapes: Mapping[str, Open]) -> bool:
+        """Whether there are outputs where open axes are twice as long, or by one."""
+        for times, more in ((2, 0), (1, 1)):
+            other = {
+                name: tuple(
+                    times * (n or 1) + more if free is None else n
+                    for n, free in zip(shape, shapes[name] or (), strict=True)
+                )
+                for name, shape in self.shapes.items()
+            }
+            with contextlib.suppress(MXNetError):
+                found = self.inferred(other)
+                if all(found.spec(entry) is not None for entry in self.graph.outputs):
+                    return True
+        return False
 
     def _as_wanted(self, wanted: OpenShapes) -> dict[str, Open]:
         if len(wanted) != len(self.shapes):

@@ -415,7 +415,13 @@ def test_nodes_that_others_write(name: str, tmp_path: Path) -> None:
     read(tmp_path, model(nodes, x.shape, arrays=arrays, opset=opset), x)
 
 
+LSTM = {"w": np.ones((1, 4, 5), np.float32), "r": np.ones((1, 4, 1), np.float32)}
 REFUSED = {
+    "weights for 5 features; data have 3": (
+        [node("LSTM", "x", "w", "r", hidden_size=1)],
+        LSTM,
+        13,
+    ),
     r"'y' is a NonZero.* It reads Abs": ([node("NonZero", "x")], {}, 13),
     "linear_before_reset=0": (
         [node("GRU", "x", "w", "r", hidden_size=1)],

@@ -24,6 +24,9 @@ def _recurrent(at: Read, x: Any, *rest: Any) -> list[Any]:
     directions = 2 if at.get("direction", "forward") == "bidirectional" else 1
     mode = _mode(at, directions)
     arrays = [_array(at, k, v) for k, v in ((1, weights), (2, hidden), (3, biases))]
+    width, shape = arrays[0].shape[-1], at.shape(0)
+    if shape is not None and shape[-1] not in (None, width):
+        raise at.refused(f"has weights for {width} features; data have {shape[-1]}")
     flat = packed(mode, *arrays)
     size = arrays[1].shape[-1]
     parameters = at.known(as_array(at.name, flat), "parameters")

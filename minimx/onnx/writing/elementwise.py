@@ -165,11 +165,11 @@ def _logical(kind: str, at: Call, a: Value, b: Value | None = None) -> Any:
     return at(kind, at.cast(a, BOOL), other)
 
 
+_CALLED = "broadcast_logical_{0} _logical_{0}_scalar"
+_CALLED += " _npi_logical_{0} _npi_logical_{0}_scalar"
 for _name, _kind in _LOGICAL.items():
-    for _word in ("broadcast_logical_{}", "_logical_{}_scalar"):
-        TRANSLATIONS[_word.format(_name)] = partial(_logical, _kind)
-    for _word in ("_npi_logical_{}", "_npi_logical_{}_scalar"):
-        TRANSLATIONS[_word.format(_name)] = partial(_logical, _kind)
+    _found = partial(_logical, _kind)
+    TRANSLATIONS.update(dict.fromkeys(_CALLED.format(_name).split(), _found))
 
 
 @translates("logical_not", "_npi_logical_not")

@@ -233,12 +233,8 @@ def _softmax(kind: str, at: Call, x: Any, lengths: Value | None = None) -> Any:
     return at.hidden(found, lengths, axis, 0.0)
 
 
-for _name, _kind in (
-    ("softmax", "Softmax"),
-    ("softmin", "Softmax"),
-    ("log_softmax", "LogSoftmax"),
-):
-    TRANSLATIONS[_name] = partial(_softmax, _kind)
+TRANSLATIONS["softmax"] = TRANSLATIONS["softmin"] = partial(_softmax, "Softmax")
+TRANSLATIONS["log_softmax"] = partial(_softmax, "LogSoftmax")
 
 
 @translates("SoftmaxOutput")
