@@ -45,7 +45,7 @@ WINGS = {
     ),
     "the kvstore": ("kvstore", 5_500),
     "older names and data": ("io image recordio module rnn model contrib rtc", 6_260),
-    "ONNX": ("onnx", 2_250),
+    "ONNX": ("onnx", 2_280),
     "experiments on records": ("experiments", 2_080),
     "names for libraries": ("libraries library registry", 530),
     "tools": ("profiler monitor visualization test_utils commands tools", 10_400),

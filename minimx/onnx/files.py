@@ -6,6 +6,7 @@ import os
 from importlib import import_module
 from typing import Any
 
+from minimx.core.dtypes import DType, resolve
 from minimx.core.errors import DataError
 from minimx.core.files import write_whole
 
@@ -41,6 +42,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         return onnx.load_model(name)
     except (broken, onnx.checker.ValidationError, ValueError, OSError) as reason:
         raise DataError(f"{name}: this is no sound ONNX model: {reason}") from None
+
+
+def dtype_of(kind: int) -> DType:
+    """The element type of a number of ONNX's. Raises DataError or DTypeError."""
+    try:
+        return resolve(package("onnx.helper").tensor_dtype_to_np_dtype(kind))
+    except KeyError:
+        raise DataError(f"ONNX has no element type {kind}.") from None
 
 
 def save(model: Any, path: str | os.PathLike[str], large: bool = False) -> None:

@@ -7,17 +7,22 @@ from typing import Any
 
 from minimx import symbol
 from minimx.core.arrays.array import NDArray
+from minimx.core.errors import DataError, MXNetError
 from minimx.gluon import SymbolBlock
 from minimx.onnx import files
 from minimx.onnx.reading.graph import Reader, inputs_of
 from minimx.symbol import Symbol
 
 Path = str | os.PathLike[str]
+Arrays = dict[str, NDArray]
+#: What a damaged file may come to where it passes the checker of onnx.
+_DAMAGE: tuple[Any, ...] = (ArithmeticError, AttributeError, LookupError)
+_DAMAGE += (MemoryError, TypeError, ValueError)
 
 
 def import_model(
     model_file: Path,
-) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+) -> tuple[Symbol, Arrays, Arrays]:
     """The model in a file of ONNX: a symbol, its arguments and its auxiliary states.
 
     The arrays of the file become parameters under their names; constants that are read
@@ -27,7 +32,7 @@ def import_model(
     Raises OperatorError with the name of a node that minimx cannot read, DataError for
     a file that is no sound model, ImportError where the package onnx is missing.
     """
-    return Reader(files.load(model_file)).run()
+    return _read(model_file)[1:]
 
 
 def import_to_gluon(model_file: Path, ctx: Any = None) -> SymbolBlock:
@@ -36,8 +41,7 @@ def import_to_gluon(model_file: Path, ctx: Any = None) -> SymbolBlock:
     ctx: the device, or a list of them, for the parameters; the current one by default.
     Raises what `import_model` raises.
     """
-    model = files.load(model_file)
-    found, arguments, states = Reader(model).run()
+    model, found, arguments, states = _read(model_file)
     used = set(found.list_inputs())
     wanted = [(name, kind) for name, kind in inputs_of(model.graph) if name in used]
     inputs = [symbol.var(name, dtype=kind) for name, kind in wanted]
@@ -45,6 +49,18 @@ def import_to_gluon(model_file: Path, ctx: Any = None) -> SymbolBlock:
     values = {**arguments, **states}
     block.collect_params().load_dict(values, ctx, cast_dtype=True, dtype_source="saved")
     return block
+
+
+def _read(path: Path) -> tuple[Any, Symbol, Arrays, Arrays]:
+    """The model in a file, and what is read of it."""
+    damage = files.package("onnx.shape_inference").InferenceError
+    try:
+        model = files.load(path)
+        return model, *Reader(model).run()
+    except MXNetError:
+        raise
+    except (*_DAMAGE, damage) as reason:
+        raise DataError(f"{path}: this is no sound ONNX model: {reason!r}") from reason
 
 
 def get_model_metadata(model_file: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from minimx.core.dtypes import resolve
 from minimx.core.shapes import is_whole
 from minimx.onnx import files
 from minimx.onnx.reading.values import READERS, Known, Read, reads
@@ -88,10 +87,10 @@ def _clip(at: Read, x: Any, *ends: Any) -> Any:
 
 @reads("Cast")
 def _cast(at: Read, x: Any) -> Any:
-    dtype = files.package("onnx.helper").tensor_dtype_to_np_dtype(at.get("to"))
+    dtype = files.dtype_of(at.get("to"))
     if dtype == np.bool_:
         return at.use("_not_equal_scalar", x, scalar=0.0)
-    return at.use("cast", x, dtype=resolve(dtype).name)
+    return at.use("cast", x, dtype=dtype.name)
 
 
 @reads("Where")

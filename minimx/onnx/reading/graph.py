@@ -155,10 +155,11 @@ def _attributes(proto: Any) -> dict[str, Any]:
 
 def inputs_of(graph: Any) -> list[tuple[str, Any]]:
     """The names and element types of what a graph is called with."""
-    kinds = files.package("onnx.helper").tensor_dtype_to_np_dtype
     stored = {tensor.name for tensor in graph.initializer}
     infos = [info for info in graph.input if info.name not in stored]
-    return [(info.name, kinds(info.type.tensor_type.elem_type)) for info in infos]
+    return [
+        (info.name, files.dtype_of(info.type.tensor_type.elem_type)) for info in infos
+    ]
 
 
 def _shapes(model: Any) -> dict[str, Open]:

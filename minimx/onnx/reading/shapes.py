@@ -6,6 +6,7 @@ remains that only `Expand` and `ConstantOfShape` understand (`ShapeOf`).
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def _shape(at: Read, x: Any) -> Any:
 def _filled(at: Read, shape: Any) -> Any:
     value = at.get("value", np.zeros(1, np.float32))
     if isinstance(shape, Known):
+        at.check_size(prod(at.numbers(0)) if min(at.numbers(0), default=0) >= 0 else -1)
         return _constant(at, np.full(at.numbers(0), value[0], value.dtype))
     if not isinstance(shape, ShapeOf):
         raise at.refused("has a shape that is computed from data")
@@ -60,6 +62,7 @@ def _filled(at: Read, shape: Any) -> Any:
 @reads("Range")
 def _range(at: Read, *ends: Any) -> Any:
     start, stop, step = (at.numbers(k)[0] for k in range(3))
+    at.check_size(max(0, (stop - start) / step))
     return _constant(at, np.arange(start, stop, step, dtype=ends[0].array.dtype))
 
 

@@ -52,6 +52,9 @@ def as_array(name: str, array: Any) -> NDArray:
         raise DTypeError(f"import_model: the array {name!r}: {reason}") from None
 
 
+#: The most elements of a constant that is computed while a file is read.
+MOST = 1 << 28
+
 #: {kind of node: what reads it, (node, *inputs) -> value or list of values}.
 READERS: dict[str, Callable[..., Any]] = {}
 
@@ -146,6 +149,10 @@ class Read:
             settings["np_shape"] = is_np_shape()
         op = sheet.of(**settings)
         if values and all(isinstance(value, Known) for value in values):
+            outs = op.infer(*(value.array.spec for value in values))
+            self.check_size(
+                sum(s.size for s in (outs if isinstance(outs, tuple) else (outs,)))
+            )
             made = bind(op, *(value.array for value in values))
             found = made if isinstance(made, list) else [made]
             known = [Known(self.reader.unique(self.name), a, a.shape) for a in found]
@@ -153,6 +160,11 @@ class Read:
         entries = [single(op, self.symbol(value)) for value in values]
         made = placed(op, entries, self.reader.unique(self.name))
         return list(made) if len(made) > 1 else made
+
+    def check_size(self, count: float) -> None:
+        """Refuse to compute a constant that is larger than any network has."""
+        if not 0 <= count <= MOST:
+            raise self.refused(f"makes a constant of {count:,} elements")
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol: of an array, the variable that has it."""
