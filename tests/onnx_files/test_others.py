@@ -53,6 +53,7 @@ def node(kind: str, *inputs: str, out: str = "y", **attributes: Any) -> Any:
 IMAGE = np.random.default_rng(0).normal(size=(2, 4, 6, 5)).astype(np.float32)
 W = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
 K = np.random.default_rng(2).normal(size=(3, 4, 3, 3)).astype(np.float32)
+DROPPED = helper.make_node("Dropout", ["x"], ["d", "mask"])
 OTHERS: dict[str, tuple[list[Any], Any, dict[str, Any], int]] = {
     "Gemm": (
         [node("Gemm", "x", "w", "c", alpha=0.5, beta=2.0)],
@@ -201,6 +202,7 @@ OTHERS: dict[str, tuple[list[Any], Any, dict[str, Any], int]] = {
         13,
     ),
     "Flatten": ([node("Flatten", "x", axis=2)], IMAGE, {}, 13),
+    "Dropout": ([DROPPED, node("Neg", "d")], X, {}, 13),
     "Cast": (
         [
             node("Cast", "x", out="b", to=TensorProto.BOOL),
@@ -221,6 +223,15 @@ def test_nodes_that_others_write(name: str, tmp_path: Path) -> None:
 
 LSTM = {"w": np.ones((1, 4, 5), np.float32), "r": np.ones((1, 4, 1), np.float32)}
 REFUSED = {
+    "reads 'p', which minimx does not compute": (
+        [
+            node("Unsqueeze", "x", "zero", out="u"),
+            helper.make_node("MaxPool", ["u"], ["m", "p"], kernel_shape=[1]),
+            node("Cast", "p", to=TensorProto.FLOAT),
+        ],
+        {"zero": np.array([0])},
+        13,
+    ),
     "weights for 5 features; data have 3": (
         [node("LSTM", "x", "w", "r", hidden_size=1)],
         LSTM,

@@ -82,13 +82,10 @@ class Reader:
                 self.values[name] = value
                 if isinstance(value, Known):
                     self.shapes[name] = value.shape
-        lacking = [name for name in at.outputs[len(found) :] if name]
-        if lacking:
-            raise at.refused(f"has outputs that minimx does not compute: {lacking}")
 
     def _value(self, at: Read, name: str) -> Any:
         if name and name not in self.values:
-            raise at.refused(f"reads {name!r}, which no node before it gives")
+            raise at.refused(f"reads {name!r}, which minimx does not compute")
         return self.values[name] if name else None
 
     def _output(self, info: Any) -> Symbol:
