@@ -44,6 +44,7 @@ ALIASES = {
     "contrib.amp.loss_scaler": "amp.loss_scaler",
     "contrib.ndarray": "nd.contrib",
     "contrib.symbol": "symbol.contrib",
+    "contrib.onnx": "onnx",
     "gluon.nn.basic_layers": "gluon.nn",
     "gluon.nn.conv_layers": "gluon.nn",
     "gluon.contrib.data.sampler": "gluon.data.sampler",
@@ -127,11 +128,9 @@ _LOADER = ("libraries.loader", "_MultiWorkerIter")
 
 #: By module, the names that MXNet has there, each with a few words on what it is.
 UNSUPPORTED: dict[str, dict[str, str]] = {
-    "mx": {"onnx": "graphs in the form of ONNX"},
-    "mx.contrib": dict.fromkeys(
-        ["onnx", "quantization", "tensorboard"],
-        "what MXNet tried out",
-    ),
+    "mx.contrib": {
+        "quantization": "networks that compute with integers of 8 bits",
+    },
     "mx.gluon": {
         "probability": "distributions",
     },
@@ -245,8 +244,8 @@ def resolve_missing(module: str, known: Iterable[str]) -> None:
 def unsupported(place: str, name: str, known: Iterable[str]) -> AttributeError:
     """The error for a name that is asked of a module and is not there.
 
-    >>> print(unsupported("mx", "onnx", ["nd"]))
-    mx.onnx is not in minimx yet (graphs in the form of ONNX).
+    >>> print(unsupported("mx.gluon", "probability", ["nn"]))
+    mx.gluon.probability is not in minimx yet (distributions).
     >>> print(unsupported("mx.nd", "sofmax", ["softmax"]))
     mx.nd has no 'sofmax'. Did you mean softmax?
     """

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from minimx.aliases import resolve_missing as _resolve_missing
-from minimx.contrib import autograd, svrg_optimization, text
+from minimx.contrib import autograd, svrg_optimization, tensorboard, text
 from minimx.nd import contrib as nd
 from minimx.symbol import contrib as sym
 
 # The names of the same before they were shortened.
 ndarray, symbol = nd, sym
 
-__all__ = ["autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "text"]
+__all__ = [
+    "autograd", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "tensorboard",
+    "text",
+]  # fmt: skip
 
 _resolve_missing(__name__, __all__)

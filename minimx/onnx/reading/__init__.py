@@ -1,0 +1,1 @@
+"""ONNX read as symbols: one file for each family of nodes."""

@@ -1,0 +1,1 @@
+"""Symbols written as ONNX: one file for each family of operators."""
