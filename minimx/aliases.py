@@ -39,6 +39,7 @@ ALIASES = {
     "numpy_extension": "npx",
     "symbol.numpy": "symbol.np",
     "contrib.amp": "amp",
+    "contrib.quantization": "quantization",
     "contrib.amp.amp": "amp.amp",
     "contrib.amp.lists": "amp.lists",
     "contrib.amp.loss_scaler": "amp.loss_scaler",
@@ -128,10 +129,7 @@ _LOADER = ("libraries.loader", "_MultiWorkerIter")
 #: By module, the names that MXNet has there, each with a few words on what it is.
 UNSUPPORTED: dict[str, dict[str, str]] = {
     "mx": {"onnx": "graphs in the form of ONNX"},
-    "mx.contrib": dict.fromkeys(
-        ["onnx", "quantization", "tensorboard"],
-        "what MXNet tried out",
-    ),
+    "mx.contrib": dict.fromkeys(["onnx", "tensorboard"], "what MXNet tried out"),
     "mx.gluon": {
         "probability": "distributions",
     },

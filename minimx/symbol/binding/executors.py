@@ -85,6 +85,10 @@ class Binding:
         print_summary([passed], backend)
         return type(self)(passed.after.outputs)  # type: ignore[call-arg]
 
+    def get_backend_symbol(self, backend: str) -> Any:
+        """`optimize_for`, as MXNet 1 called it for backends without settings."""
+        return self.optimize_for(backend)
+
     def simple_bind(
         self,
         ctx: DeviceLike | None = None,
