@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from minimx.core.graph.values.ir import Entry, Graph, Node, outputs_of, rewritten
 from minimx.core.ops.registry import Op, lookup
-from minimx.operators.mxnet_names import input_name
 from minimx.quantization.rules import Choice, Rule, chosen, on_integers
 
 #: What the names of nodes on integers begin with, and of variables on integers end in.
@@ -86,7 +85,7 @@ class _Pass:
             if word in rule.real:
                 values.append(self.real(entry))
                 continue
-            value, *ends = self._ranged(entry, node, place)
+            value, *ends = self._ranged(entry)
             values.append(value)
             ranges += ends
         made = Node(
@@ -99,7 +98,7 @@ class _Pass:
             outs = tuple(Entry(made, k) for k in range(3))
         return outs  # type: ignore[return-value]
 
-    def _ranged(self, entry: Entry, node: Node, place: int) -> Ranged:
+    def _ranged(self, entry: Entry) -> Ranged:
         """An entry of the old graph as integers; made of real numbers if need be."""
         found = self.integers.get(entry)
         if found is not None:
@@ -114,12 +113,9 @@ class _Pass:
             ]
             outs = tuple(map(Entry, variables))
         else:
-            name = entry.name
-            if source.op is None:  # monitors see it as an input of the node
-                assert node.op is not None
-                name = f"{node.name}_{input_name(node.op, place)}"
             op = lookup(_QUANTIZE).of(out_type=self.choice.dtype)
-            made = Node(op, [self.real(entry)], name + SUFFIX, layer=source.layer)
+            name = entry.name + SUFFIX
+            made = Node(op, [self.real(entry)], name, layer=source.layer)
             outs = tuple(Entry(made, k) for k in range(3))
         self.integers[entry] = outs  # type: ignore[assignment]
         return outs  # type: ignore[return-value]

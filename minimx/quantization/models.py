@@ -104,7 +104,7 @@ def quantize_model_mkldnn(
             f"quantize_model_mkldnn: ctx={ctx}; the fused operators are for a CPU. "
             "quantize_model takes other devices."
         )
-    symbol = load_symbol(sym).optimize_for(BACKEND)
+    symbol = load_symbol(sym).get_backend_symbol(BACKEND)
     return quantize_model(
         symbol, arg_params, aux_params, data_names, label_names, ctx, *args, **kwargs
     )

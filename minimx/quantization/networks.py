@@ -57,7 +57,7 @@ def quantize_net_v2(
     for part in exclude_layers_match or ():
         excluded += [node.name for node in symbol.graph if part in node.name]
     if ctx.device_type == "cpu":
-        symbol = symbol.optimize_for(BACKEND)
+        symbol = symbol.get_backend_symbol(BACKEND)
     qsym, values, states, collector = quantize_graph(
         symbol, args, states, ctx, excluded, list(exclude_operators or ()),
         calib_mode, quantized_dtype, quantize_mode, quantize_granularity,

@@ -81,12 +81,12 @@ def test_a_measured_range_is_in_the_graph() -> None:
         for node in symbol.graph
         if node.op is not None and "min_calib_range" in node.op.settings
     }
-    assert ends.keys() == {"conv_data_quantize", "requantize_conv", "requantize_fc"}
+    assert ends.keys() == {"data_quantize", "requantize_conv", "requantize_fc"}
     np.testing.assert_allclose(
         ends["requantize_conv"], (conv.min(), conv.max()), rtol=1e-5
     )
     data = X.asnumpy()
-    np.testing.assert_allclose(ends["conv_data_quantize"], (data.min(), data.max()))
+    np.testing.assert_allclose(ends["data_quantize"], (data.min(), data.max()))
 
 
 def test_examples_are_counted() -> None:
@@ -189,7 +189,7 @@ def test_two_halves_are_the_whole() -> None:
 
 def test_a_collector_of_ones_own() -> None:
     class Collector:
-        min_max_dict = {"conv_data": (-1.0, 1.0), "fc_output": (-9.0, 9.0)}
+        min_max_dict = {"data": (-1.0, 1.0), "fc_output": (-9.0, 9.0)}
 
         def collect(self, name: str, array: Any) -> None:
             raise AssertionError

@@ -100,9 +100,24 @@ def test_sums_of_products_are_exact(terms: int, kind: str, seed: int) -> None:
 
 
 def test_where_single_precision_ends() -> None:
-    assert exact_type(514) == np.float32
-    assert exact_type(515) == np.float64
-    assert 514 * 255 * 128 <= 2**24 < 515 * 255 * 128
+    for kind, largest in (("uint8", 255), ("int8", 128)):
+        most = 2**24 // largest
+        assert exact_type(np.dtype(kind), most) == np.float32
+        assert exact_type(np.dtype(kind), most + 1) == np.float64
+
+
+@pytest.mark.parametrize("total", [2**24 - 1, 2**24 + 1])
+def test_sums_just_within_and_just_beyond_it(total: int) -> None:
+    """2**24 + 1 is no number of float32."""
+    x, w = [255] * 519, [127] * 518 + [7]
+    if total > 2**24:
+        x, w = [*x, 2], [*w, 1]
+    assert sum(a * b for a, b in zip(x, w, strict=True)) == total
+    one = [nd.array([-127.0]), nd.array([127.0])]
+    arrays = nd.array([x], dtype="uint8"), nd.array([w], dtype="int8")
+    words = {"num_hidden": 1, "no_bias": True}
+    out = contrib.quantized_fully_connected(*arrays, *one, *one, **words)[0]
+    assert int(out.asscalar()) == total
 
 
 def test_a_range_of_nothing() -> None:

@@ -218,7 +218,8 @@ class QuantizedBatchNorm(Narrowed, BatchNorm):
             first[0], last[0] = measured
             one = level(INT8, first, last)
             slope = (1 if fixed else gamma) / np.sqrt(var + eps)
-            scale = slope * (level(data.dtype, low, high) / one)
+            # MXNet leaves oneDNN a variance of 1, to which that adds eps again.
+            scale = slope * (level(data.dtype, low, high) / one) / np.sqrt(1 + eps)
             shift = (beta - mean * slope) / one
             found = data.reshape(shape) * scale.reshape(-1, 1) + shift.reshape(-1, 1)
             rounded(found, out.reshape(shape))

@@ -1,10 +1,12 @@
 """Convolution and dense layer on integers of eight bits, with sums of 32 bits.
 
 The sums are exact. They are computed in floating point, where libraries are quick: a
-product of two such integers is at most 255 * 128 in size, and as long as all partial
-sums are whole numbers up to 2**24, float32 rounds none of them, whatever their order.
-So many terms are 514. Longer sums are computed in float64, which has 2**53; where they
-leave 32 bits they go on at the other end, as integers do.
+partial sum, in whatever order, is at most as large as the sum of all |data| |weight|,
+and as long as that is at most 2**24, float32 holds every whole number on the way, and
+rounds nothing. So the weights decide: the largest row of |weight|, times 255 or 128,
+the largest number of the data's type. 514 terms always fit, 1500 mostly do. Longer sums
+are computed in float64, which has 2**53; where they leave 32 bits they go on at the
+other end, as integers do.
 """
 
 from __future__ import annotations
@@ -31,13 +33,17 @@ from minimx.operators.quantized.base import (
     shares,
 )
 
-#: The largest product of two integers of eight bits, one of them with a sign.
-_LARGEST = 255 * 128
+#: What float32 holds: all whole numbers up to this one.
+_WHOLE = 1 << 24
+_LARGEST = {"int8": 128, "uint8": 255}
 
 
-def exact_type(terms: int) -> DType:
-    """The floating type in which a sum of so many products is exact."""
-    return FLOAT32 if terms * _LARGEST <= 1 << 24 else FLOAT64
+def exact_type(data: DType, largest_row: float) -> DType:
+    """The floating type in which sums of products are exact.
+
+    data: the type of the data. largest_row: of the rows of |weight|, the largest sum.
+    """
+    return FLOAT32 if largest_row * _LARGEST[data.name] <= _WHOLE else FLOAT64
 
 
 class Sums:
@@ -48,22 +54,32 @@ class Sums:
     """
 
     def __init__(self, plain: Any, data: Spec, weight: Spec) -> None:
-        kind = exact_type(rows(weight))
-        self._ins = data.with_dtype(kind), weight.with_dtype(kind)
-        self._out = plain.infer(*self._ins)
-        self._parts = *self._ins, self._out
-        self._plain = plain
-        self._kernel: Kernel | None = None
-        self.nbytes: int = room(self._parts) + plain.scratch(*self._ins)
+        self._plain, self._data, self._row = plain, data.dtype, rows(weight)
+        self._parts: dict[DType, tuple[Spec, ...]] = {}
+        self._scratch: dict[DType, int] = {}
+        self._kernels: dict[DType, Kernel] = {}
+        for kind in {FLOAT32, exact_type(data.dtype, 128 * self._row)}:
+            ins = data.with_dtype(kind), weight.with_dtype(kind)
+            self._parts[kind] = (*ins, plain.infer(*ins))
+            self._scratch[kind] = plain.scratch(*ins)
+        self.nbytes: int = max(
+            room(self._parts[k]) + n for k, n in self._scratch.items()
+        )
 
     def __call__(self, data: Any, weight: Any, workspace: Any) -> Any:
         """The sums, in the workspace: whole numbers of a floating type."""
-        if self._kernel is None:
-            self._kernel = self._plain.compute(*self._ins)
-        (x, w, sums), rest = shares(workspace, self._parts)
+        kind = FLOAT32
+        if len(self._parts) > 1:
+            table = np.abs(weight.reshape(len(weight), self._row), dtype=np.float32)
+            largest = table.sum(1, dtype=np.float64).max(initial=0)
+            kind = exact_type(self._data, largest)
+        parts, scratch = self._parts[kind], self._scratch[kind]
+        if kind not in self._kernels:
+            self._kernels[kind] = self._plain.compute(*parts[:2])
+        (x, w, sums), rest = shares(workspace, parts)
         np.copyto(x, data)
         np.copyto(w, weight)
-        self._kernel(x, w, sums, *[rest] * (rest.size > 0))
+        self._kernels[kind](x, w, sums, *[rest[:scratch]] * (scratch > 0))
         return sums
 
 

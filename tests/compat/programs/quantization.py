@@ -3,6 +3,7 @@ import mxnet as mx
 import numpy as np
 from mxnet import gluon
 from mxnet.contrib import quantization as q
+q.stats = True  # it wants scipy for a threshold, and does not use it
 rng = np.random.RandomState(0)
 x = mx.nd.array(rng.uniform(-1, 1, (16, 4, 10, 10)))
 def network():
@@ -54,13 +55,15 @@ args["one_weight_quantize"], args["one_weight_quantize_min"], args["two_bias_qua
 error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.02
 # %% calibrated by the smallest and largest
 sym, args, auxs = quantized(calib_mode="naive", calib_data=mx.io.NDArrayIter(rows, batch_size=8))
-operators(sym), ranges(sym), error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.02
+operators(sym), ranges(sym)[0], error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.02
+# %% differs: MXNet forgets what it measured of sums, and asks for their range at each run
+[name for name, low, high in ranges(sym)]
 # %% calibrated by entropy
 sym, args, auxs = quantized(calib_mode="entropy", calib_data=mx.io.NDArrayIter(rows, batch_size=8))
-[name for name, low, high in ranges(sym)], error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.1
+ranges(sym)[0][0], error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.1
 # %% the same data, so many examples
 sym, args, auxs = quantized(calib_mode="naive", calib_data=mx.io.NDArrayIter(rows, batch_size=8), num_calib_examples=10)
-ranges(sym)
+ranges(sym)[0]
 # %% automatic types
 sym, args, auxs = quantized(calib_mode="naive", calib_data=mx.io.NDArrayIter(rows, batch_size=8), quantized_dtype="auto")
 operators(sym), error(answer(sym, args, rows), answer(dense(), arguments, rows)) < 0.03
