@@ -39,6 +39,7 @@ ALIASES = {
     "numpy_extension": "npx",
     "symbol.numpy": "symbol.np",
     "contrib.amp": "amp",
+    "contrib.quant": "quantization",
     "contrib.quantization": "quantization",
     "contrib.amp.amp": "amp.amp",
     "contrib.amp.lists": "amp.lists",

@@ -1,7 +1,7 @@
 """Which operators have a counterpart on integers of eight bits, and when it is taken.
 
-rule = rule_of(node, calibrated=True)    # None: it stays an operator on real numbers
-chosen(graph, choice)                    # {node: rule} for a whole graph
+rule = rule_of(node, choice)    # None: it stays an operator on real numbers
+chosen(graph, choice)           # {node: rule} for a whole graph
 """
 
 from __future__ import annotations
