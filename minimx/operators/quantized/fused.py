@@ -174,6 +174,7 @@ class _Fused(Narrowed):
             found = sums(data, np.rint(weight / _column(steps, weight)), workspace)
             one = level(data.dtype, named["min_data"], named["max_data"])
             axes = (-1,) + (1,) * (specs[1].ndim - 2)
+            found = found.astype(np.float32, copy=False)
             found *= (one * steps).reshape(axes)
             found += bias.reshape(axes)
             more = named.get("sum")

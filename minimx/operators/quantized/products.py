@@ -6,7 +6,8 @@ and as long as that is at most 2**24, float32 holds every whole number on the wa
 rounds nothing. So the weights decide: the largest row of |weight|, times 255 or 128,
 the largest number of the data's type. 514 terms always fit, 1500 mostly do. Longer sums
 are computed in float64, which has 2**53; where they leave 32 bits they go on at the
-other end, as integers do.
+other end, as integers do. Where oneDNN is there and the processor adds such products
+as integers, it computes the sums of convolutions.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from minimx.core.dtypes import FLOAT32, FLOAT64, INT32, DType
+from minimx.core.extensions import provided
 from minimx.core.operators.conv import Convolution
 from minimx.core.operators.matmul import FullyConnected
 from minimx.core.ops.registry import Kernel, Op, register
@@ -55,6 +57,14 @@ class Sums:
 
     def __init__(self, plain: Any, data: Spec, weight: Spec) -> None:
         self._plain, self._data, self._row = plain, data.dtype, rows(weight)
+        self._library = None
+        if isinstance(plain, Convolution):
+            self._library = provided("oneDNN integers").convolution(plain, data)
+        if self._library is not None:
+            reals = data.with_dtype(FLOAT32), weight.with_dtype(FLOAT32)
+            self._sums = plain.infer(*reals).with_dtype(INT32)
+            self.nbytes: int = room((self._sums,)) + self._library[1]
+            return
         self._parts: dict[DType, tuple[Spec, ...]] = {}
         self._scratch: dict[DType, int] = {}
         self._kernels: dict[DType, Kernel] = {}
@@ -62,12 +72,15 @@ class Sums:
             ins = data.with_dtype(kind), weight.with_dtype(kind)
             self._parts[kind] = (*ins, plain.infer(*ins))
             self._scratch[kind] = plain.scratch(*ins)
-        self.nbytes: int = max(
-            room(self._parts[k]) + n for k, n in self._scratch.items()
-        )
+        self.nbytes = max(room(self._parts[k]) + n for k, n in self._scratch.items())
 
     def __call__(self, data: Any, weight: Any, workspace: Any) -> Any:
-        """The sums, in the workspace: whole numbers of a floating type."""
+        """The sums, in the workspace: whole numbers of int32 or a floating type."""
+        if self._library is not None:
+            (sums,), rest = shares(workspace, (self._sums,))
+            whole = np.ascontiguousarray(weight, np.int8)
+            self._library[0](data, whole, sums, rest)
+            return sums
         kind = FLOAT32
         if len(self._parts) > 1:
             table = np.abs(weight.reshape(len(weight), self._row), dtype=np.float32)
@@ -127,7 +140,7 @@ class _Product(OnIntegers):
             ranges = arrays[count : 3 * count]
             out, first, last, workspace = arrays[3 * count :]
             found = sums(arrays[0], arrays[1], workspace)
-            out[...] = found if found.dtype == FLOAT32 else found.astype(np.int64)
+            out[...] = found.astype(np.int64) if found.dtype == FLOAT64 else found
             one = level(kind, *ranges[:2], tops=TOP)
             one *= level(INT8, *ranges[2:4], tops=TOP)
             last[0] = one * np.float32(TOP["int32"])
