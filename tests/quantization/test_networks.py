@@ -9,7 +9,11 @@ import pytest
 
 import minimx as mx
 from minimx import gluon
-from minimx.contrib.quantization import quantize_net, quantize_net_v2
+from minimx.contrib.quantization import (
+    quantize_model_mkldnn,
+    quantize_net,
+    quantize_net_v2,
+)
 from minimx.gluon import nn
 from tests.quantization.networks import images, network, operators
 
@@ -142,3 +146,37 @@ def test_bad_arguments(wrong: dict[str, Any], match: str) -> None:
 def test_a_block_without_a_graph() -> None:
     with pytest.raises(mx.MXNetError, match="is no HybridBlock"):
         quantize_net(gluon.nn.Sequential(), calib_data=[X])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["weight", "gamma", "bias"])
+def test_a_parameter_that_is_written_counts_at_once(name: str) -> None:
+    made = quantize_net(network(X), calib_data=loader(X), calib_mode="naive")
+    made.hybridize(static_alloc=True, static_shape=True)
+    before = [made(X).asnumpy() for _ in range(3)]
+    np.testing.assert_array_equal(before[0], before[2])
+    parameters = made.collect_params()
+    word = next(word for word in parameters if word.endswith(name))
+    parameters[word].set_data(parameters[word].data() * 1.5 + 0.1)
+    after = made(X).asnumpy()
+    assert np.abs(after - before[0]).max() > 1e-3
+    made.hybridize(False)
+    np.testing.assert_array_equal(made(X).asnumpy(), after)
+
+
+def test_parameters_that_numpy_writes_count_at_once() -> None:
+    """Memory that is shared with NumPy counts no writes, so nothing is kept."""
+    net = mx.sym.FullyConnected(
+        mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc"
+    )
+    weight = mx.nd.full((2, 4), 0.5)
+    view = np.from_dlpack(weight)
+    numbers = np.lib.stride_tricks.as_strided(view, writeable=True)
+    symbol, args, _ = quantize_model_mkldnn(
+        net, {"fc_weight": weight}, {}, label_names=None, calib_mode="none"
+    )
+    executor = symbol.bind(mx.cpu(), {**args, "data": mx.nd.ones((3, 4))})
+    outs = []
+    for value in (0.5, 0.5, 1.5):
+        numbers[:] = value
+        outs.append(float(executor.forward()[0][0, 0].asscalar()))
+    np.testing.assert_allclose(outs, [2, 2, 6], rtol=0.01)

@@ -3,13 +3,16 @@
 The backends ONEDNN and ONEDNN_QUANTIZE put them into graphs. With `quantized`, data and
 what is added are integers of eight bits. The weights stay real numbers: a normalization
 is folded into them, and each filter is rounded to integers with levels of its own, so
-that one filter with large weights does not make those of all others coarse.
+that one filter with large weights does not make those of all others coarse. A graph
+remembers the integers until a parameter is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -36,6 +39,8 @@ from minimx.operators.quantized.products import Sums
 
 #: The parameters of a normalization.
 NORM = ("gamma", "beta", "moving_mean", "moving_var")
+PARAMETERS = {"weight", "bias", *NORM}
+Kept = tuple[Mapping[str, Any], Any] | None
 
 
 @with_settings
@@ -165,13 +170,14 @@ class _Fused(Narrowed):
         words, measured = self.inputs, self.measured
         sums = Sums(self.plain(True), *specs[:2])
 
-        def kernel(*arrays: Any) -> None:
+        def kernel(*arrays: Any, kept: Kept = None) -> None:
             named = dict(zip(words, arrays, strict=False))
             out, first, last, workspace = arrays[len(words) :]
-            weight, bias = self.folded(named)
-            steps = self.steps(weight)
             data = arrays[0]
-            found = sums(data, np.rint(weight / _column(steps, weight)), workspace)
+            make = partial(self._as_integers, named)
+            parts = make() if kept is None else _remembered(make, named, *kept)
+            weight, steps, bias = parts
+            found = sums(data, weight, workspace)
             one = level(data.dtype, named["min_data"], named["max_data"])
             axes = (-1,) + (1,) * (specs[1].ndim - 2)
             found = found.astype(np.float32, copy=False)
@@ -185,7 +191,20 @@ class _Fused(Narrowed):
             step = level(out.dtype, first, last)
             rounded(found / step if step else found, out)
 
+        def for_arrays(arrays: Mapping[int, Any], step: Any) -> Kernel:
+            given = {words[k]: x.chunk for k, x in arrays.items() if k < len(words)}
+            chunks = {word: given[word] for word in PARAMETERS & given.keys()}
+            return partial(kernel, kept=(chunks, step))
+
+        kernel.for_arrays = for_arrays  # type: ignore[attr-defined]
         return kernel
+
+    def _as_integers(self, named: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """The weight as integers, the level of each filter, and the bias."""
+        weight, bias = self.folded(named)
+        steps = self.steps(weight)
+        whole = np.rint(weight / _column(steps, weight)).astype(np.int8)
+        return whole, steps, np.array(bias)
 
     def steps(self, weight: Any) -> Any:
         """The real number that the integer 1 stands for, for each filter."""
@@ -197,6 +216,34 @@ class _Fused(Narrowed):
         out = self.infer(*specs)[0]
         moved = sum(spec.nbytes for spec in specs) + out.nbytes
         return Cost(2 * out.size * rows(specs[1]), moved)
+
+
+#: By step of a graph: what its parameters became, and of which versions of them.
+_kept: WeakKeyDictionary[Any, tuple[Any, Any]] = WeakKeyDictionary()
+
+
+def _remembered(
+    make: Callable[[], Any],
+    named: Mapping[str, Any],
+    chunks: Mapping[str, Any],
+    step: Any,
+) -> Any:
+    """What parameters become, until one of them is written, or lies elsewhere.
+
+    named: arrays; chunks: the memory that they are in, which counts writes; where it is
+    shared with another library it does not, and nothing is kept. step: of a graph.
+    """
+    words = PARAMETERS & named.keys()
+    if words != chunks.keys() or min(chunk.version for chunk in chunks.values()) < 0:
+        return make()
+    key = {
+        word: (ref(chunk), chunk.version, named[word].ctypes.data)
+        for word, chunk in chunks.items()
+    }
+    known = _kept.get(step)
+    if known is None or known[0] != key:
+        known = _kept[step] = key, make()
+    return known[1]
 
 
 def _column(values: Any, weight: Any) -> Any:
