@@ -100,7 +100,9 @@ cuda: $(STAMPS)/test
 onednn: $(STAMPS)/test $(STAMPS)/onednn
 	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/onednn/test_convolution.py \
 	  tests/fast/onednn/test_bfloat16.py tests/fast/onednn/test_regions.py tests/fast/onednn/test_recurrent.py \
+	  tests/fast/onednn/test_integers.py \
 	  tests/core/knobs/test_onednn_liveness.py tests/core/knobs/test_onednn_layers_liveness.py \
+	  tests/core/knobs/test_onednn_backend_liveness.py tests/graphs/test_onednn_backends.py \
 	  tests/benchmarks/test_onednn_alone.py \
 	  tests/tools/test_knob_examples.py
 

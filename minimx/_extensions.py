@@ -23,6 +23,7 @@ EXTENSIONS = {
     "memory plan texts": "minimx.graphs.memory_reasons",
     "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
+    "oneDNN integers": "minimx.fast.onednn.integers",
     "oneDNN products": "minimx.fast.onednn.products",
     "oneDNN networks": "minimx.fast.onednn.recurrent",
     "oneDNN regions": "minimx.fast.onednn.regions",

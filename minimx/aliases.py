@@ -39,6 +39,8 @@ ALIASES = {
     "numpy_extension": "npx",
     "symbol.numpy": "symbol.np",
     "contrib.amp": "amp",
+    "contrib.quant": "quantization",
+    "contrib.quantization": "quantization",
     "contrib.amp.amp": "amp.amp",
     "contrib.amp.lists": "amp.lists",
     "contrib.amp.loss_scaler": "amp.loss_scaler",
@@ -128,9 +130,6 @@ _LOADER = ("libraries.loader", "_MultiWorkerIter")
 
 #: By module, the names that MXNet has there, each with a few words on what it is.
 UNSUPPORTED: dict[str, dict[str, str]] = {
-    "mx.contrib": {
-        "quantization": "networks that compute with integers of 8 bits",
-    },
     "mx.gluon": {
         "probability": "distributions",
     },

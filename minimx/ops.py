@@ -64,6 +64,7 @@ from minimx.operators.numpy import (
     np_shape,
     np_statistics,
 )
+from minimx.operators.quantized import entropy, fused, moves, pointwise, products
 from minimx.operators.sparse import sparse_reg
 from minimx.operators.sparse import storage_types as storage
 from minimx.operators.updates import adagrad, optim, optim_adaptive, optim_many
@@ -72,13 +73,14 @@ from minimx.operators.users import register, unregister
 __all__ = [
     "sparse_reg", "Cost", "GradContext", "Op", "Site", "Spec", "adagrad", "attention",
     "bind", "boxes", "columns", "contrib", "conv", "correlation", "creation", "ctc",
-    "deconv", "deformable", "devices", "elementwise", "folded", "hawkes", "images",
-    "indexing", "join", "linalg", "lookup", "matmul", "mixed", "multibox", "nn", "norm",
-    "norm_batch", "norm_groups", "np_contraction", "np_elementwise", "np_join",
-    "np_linalg", "np_matrix", "np_random", "np_reduce", "np_shape", "np_statistics",
-    "optim", "optim_adaptive", "optim_many", "outputs", "places", "pooling",
-    "precision", "quantize", "random", "random_more", "random_pdf", "reduce", "regions",
-    "register", "registry", "resize", "rnn", "roi", "sampling", "scalar", "sequence",
-    "shape", "softmax", "sorting", "statistics", "storage", "transformer", "triangles",
-    "unregister", "users", "views", "warm",
+    "deconv", "deformable", "devices", "elementwise", "entropy", "folded", "fused",
+    "hawkes", "images", "indexing", "join", "linalg", "lookup", "matmul", "mixed",
+    "moves", "multibox", "nn", "norm", "norm_batch", "norm_groups", "np_contraction",
+    "np_elementwise", "np_join", "np_linalg", "np_matrix", "np_random", "np_reduce",
+    "np_shape", "np_statistics", "optim", "optim_adaptive", "optim_many", "outputs",
+    "places", "pointwise", "pooling", "precision", "products", "quantize", "random",
+    "random_more", "random_pdf", "reduce", "regions", "register", "registry", "resize",
+    "rnn", "roi", "sampling", "scalar", "sequence", "shape", "softmax", "sorting",
+    "statistics", "storage", "transformer", "triangles", "unregister", "users", "views",
+    "warm",
 ]  # fmt: skip

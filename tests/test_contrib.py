@@ -15,7 +15,7 @@ def test_the_rooms_are_the_same() -> None:
 
 def test_what_is_not_there_says_so() -> None:
     with pytest.raises(AttributeError, match="not in minimx yet"):
-        mx.contrib.quantization  # type: ignore[attr-defined]  # noqa: B018
+        mx.gluon.probability  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_the_old_autograd() -> None:

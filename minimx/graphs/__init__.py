@@ -2,13 +2,13 @@
 
 `json` (with `spelling`, and `control` for loops) writes and reads files, `portable`
 makes graphs that MXNet can read; `casts` and `narrowing` are mixed precision; `folding`
-is a backend, which is there whenever graphs are made; `storage` tells which values are
-sparse, `places` on which device a node runs; `watching`, `backward_steps` and
-`monitored_walk` tell monitors what is computed.
+and `onednn_backends` are backends, which are there whenever graphs are made; `storage`
+tells which values are sparse, `places` on which device a node runs; `watching`,
+`backward_steps` and `monitored_walk` tell monitors what is computed.
 """
 
 from __future__ import annotations
 
-from minimx.graphs import folding
+from minimx.graphs import folding, onednn_backends
 
-__all__ = ["folding"]
+__all__ = ["folding", "onednn_backends"]

@@ -68,7 +68,8 @@ def _written(node: Node, places: dict[Node, int]) -> dict[str, Any]:
     if node.op is not None:
         attrs |= graph_text.settings(node.op, node.explicit)
         if node.op.variadic:
-            attrs["num_args"] = str(len(node.inputs))
+            count = len(node.inputs) // getattr(node.op, "inputs_each", 1)
+            attrs["num_args"] = str(count)
         if node.op.name == "_npi_concatenate":  # see `_operator`
             attrs["axis"] = str(node.op.settings["dim"])
             attrs.pop("dim", None)

@@ -24,6 +24,7 @@ MODULES = {
         "np_contraction np_elementwise np_join np_linalg np_matrix np_random "
         "np_reduce np_shape np_statistics"
     ),
+    "quantized": "entropy fused moves pointwise products",
     "sparse": "sparse_reg storage_types",
     "updates": "adagrad optim optim_adaptive optim_many",
 }

@@ -1,6 +1,7 @@
 """Which nodes of a graph oneDNN computes in one call: a chain of them.
 
     Convolution, then BatchNorm, an addition and relu, each only if it is there
+    _sg_mkldnn_conv, which is all of that already
     FullyConnected, then relu
     BatchNorm, then relu
     Pooling, Concat: alone
@@ -27,6 +28,7 @@ from minimx.core.operators.matmul import FullyConnected
 from minimx.core.operators.norm import BatchNorm
 from minimx.core.operators.pooling import Pooling
 from minimx.fast.onednn.products import WORTH
+from minimx.operators.quantized.fused import FusedConvolution
 
 Chain = list[Node]
 
@@ -37,12 +39,16 @@ _AFTER: Final = {"norm": 1, "add": 2, "relu": 3}
 def step(node: Node, specs: Specs) -> str | None:
     """Which step of a chain a node can be, if any; it need not be in one."""
     op = node.op
-    if op is None or any(specs[e].dtype != FLOAT32 for e in node.inputs):
+    kinds = {specs[e].dtype for e in node.inputs}
+    if op is None or kinds != {FLOAT32}:
         return None
     data = specs[node.inputs[0]]
     if type(op) is Convolution:
         known = data.ndim == 4 and data.size > 0
         return "convolution" if known and _by_onednn(op, data) else None
+    if type(op) is FusedConvolution:
+        known = data.ndim == 4 and data.size > 0 and not (op.with_bn and op.fix_gamma)
+        return "fused" if known and _by_onednn(op, data) else None
     if type(op) is FullyConnected:
         rows, features = op.rows(data)
         large = rows * features * op.num_hidden >= WORTH
@@ -112,7 +118,7 @@ def chains(
 def _goes_on(chain: Sequence[Node], steps: dict[Node, str], word: str) -> bool:
     """Whether a step may be the next of a chain."""
     first, last = steps[chain[0]], steps[chain[-1]]
-    if first in ("pooling", "concat") or (
+    if first in ("pooling", "concat", "fused") or (
         first in ("product", "norm") and word != "relu"
     ):
         return False
@@ -169,7 +175,12 @@ def _stays_out(chain: Chain, steps: dict[Node, str], inside: Collection[Node]) -
     first = steps[chain[0]]
     data = chain[0].inputs if first == "concat" else chain[0].inputs[:1]
     reads_it = any(e.node in inside for e in data)
-    if first not in ("convolution", "product") and not reads_it:
+    if first not in ("convolution", "product", "fused") and not reads_it:
         return True
     with_parameters = [n for n in chain if steps[n] not in ("add", "relu", "concat")]
-    return any(e.node in inside for n in with_parameters for e in n.inputs[1:])
+    return any(e.node in inside for n in with_parameters for e in _parameters(n))
+
+
+def _parameters(node: Node) -> Sequence[Entry]:
+    """The inputs of a node that are no data; what a fused node adds is data."""
+    return node.inputs[1:-1] if getattr(node.op, "with_sum", False) else node.inputs[1:]

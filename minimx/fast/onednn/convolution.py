@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ARGUMENTS", "Offer", "kernel", "library", "missing", "offered"]
 
-_TRAINING, _DIRECT = 64, 1
+_TRAINING, _INFERENCE, _DIRECT = 64, 96, 1
 # The arguments of a primitive, and where a description tells their layouts.
 DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
 FROM, TO = 1, 17
@@ -123,9 +123,10 @@ class Prepared(Owner):
     ) -> None:
         super().__init__(dnnl, threads)
         self.reads, self.writes = ARGUMENTS[direction]
-        self._dtype = dtype
+        self._types = types_of(dtype)
         self._plain = {
-            arg: self.ours(dims, dtype) for arg, dims in shapes_of(at).items()
+            arg: self.ours(dims, self._types[arg])
+            for arg, dims in shapes_of(at).items()
         }
         self._pd = self._described(direction, at)
         self._code: dict[int, c_void_p] = {}
@@ -184,14 +185,15 @@ class Prepared(Owner):
         """The description of a convolution; that of gradients needs the forward one."""
         shapes, engine = shapes_of(at), self._dnnl.engine
         free = {
-            arg: self.any_layout(dims, self._dtype)
+            arg: self.any_layout(dims, self._types[arg])
             for arg, dims in shapes.items()
             if len(dims) > 1
         }
         bias, attr = self._plain[BIAS], self.attributes()
         ends: tuple[c_void_p, ...] = free[SRC], free[WEIGHTS], bias, free[DST]
         name, steps = "convolution_forward", steps_of(at)
-        settings = engine, _TRAINING, _DIRECT
+        whole = self._types[DST] == "int32"
+        settings = engine, _INFERENCE if whole else _TRAINING, _DIRECT
         pd = self.description(name, *settings, *ends, *steps, attr)
         if direction == "forward":
             return pd
@@ -202,6 +204,14 @@ class Prepared(Owner):
         word = {"data": "data", "weight": "weights"}[direction]
         name = f"convolution_backward_{word}"
         return self.description(name, engine, _DIRECT, *ends, *steps, pd, attr)
+
+
+def types_of(dtype: str) -> dict[int, str]:
+    """The type of every argument; products of integers have sums of 32 bits."""
+    found = dict.fromkeys(_LAYOUT, dtype) | {BIAS: dtype, DIFF_BIAS: dtype}
+    if dtype in ("int8", "uint8"):
+        found |= {WEIGHTS: "int8", BIAS: "int32", DST: "int32"}
+    return found
 
 
 def steps_of(at: Geometry) -> tuple[Any, ...]:

@@ -41,7 +41,7 @@ from minimx.fast.onednn.lru_cache import Counts, LruCache
 # Numbers of oneDNN 3's C API: kinds, what to ask a description for, processors.
 _CPU, _IN_ORDER, _ANY, _OURS = 1, 1, 1, 1
 _SCRATCHPAD_MD = 136
-_BFLOAT16_BIT = 0x80
+_BFLOAT16_BIT, _INTEGER_BITS = 0x80, 0x48
 #: The instruction sets that the library tells, from the richest, as its names say.
 _ISAS = {
     0x400: "AMX",
@@ -52,7 +52,7 @@ _ISAS = {
     0x4: "AVX2",
 }
 #: Its number of each element type.
-TYPES: Final = {"float32": 3, "bfloat16": 2}
+TYPES: Final = {"float32": 3, "bfloat16": 2, "int32": 4, "int8": 5, "uint8": 6}
 #: The arguments that every primitive may have.
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
 #: What may follow on a result before it is stored.
@@ -176,6 +176,14 @@ class Library:
     def bfloat16(self) -> bool:
         """Whether the processor multiplies bfloat16 by an instruction of its own."""
         return bool(self.isa & _BFLOAT16_BIT)
+
+    @property
+    def integers(self) -> bool:
+        """Whether it adds products of integers of eight bits to sums of 32 at once.
+
+        Without such an instruction it adds pairs in 16 bits first, which cut off.
+        """
+        return bool(self.isa & _INTEGER_BITS)
 
     @contextmanager
     def team(self, number: int) -> Iterator[None]:

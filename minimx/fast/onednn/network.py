@@ -43,6 +43,7 @@ from minimx.fast.onednn.library import (
     numbers,
 )
 from minimx.fast.onednn.packed import packed
+from minimx.operators.quantized.fused import NORM
 
 FORCE_FC_AB_FORMAT = "MXNET_ONEDNN_FORCE_FC_AB_FORMAT"
 _INFERENCE, _TRAINING, _DIRECT = 96, 64, 1
@@ -242,6 +243,8 @@ class Network(Owner):
         }
         return self._ended(pd, args, bias, after, dst)
 
+    _fused = _convolution  # which has what follows as settings
+
     def _product(self, chain: Chain, words: list[str]) -> Value:
         node = chain[0]
         op: Any = node.op
@@ -322,10 +325,10 @@ class Network(Owner):
         self, chain: Chain, words: list[str], dst: c_void_p
     ) -> list[tuple[int, Value | None]]:
         """What is done to the results of a chain's first node; dst: their layout."""
-        found: list[tuple[int, Value | None]] = []
+        found = self._own(chain[0], dst) if words[0] == "fused" else []
         for before, node, word in zip(chain, chain[1:], words[1:], strict=False):
             if word == "norm":
-                found += self._scaling(node)
+                found += self._scaling(node.op, node.inputs[1:])
             elif word == "add":
                 one, two = node.inputs
                 other = two if one.node is before else one
@@ -334,11 +337,25 @@ class Network(Owner):
                 found.append((RELU, None))
         return found
 
-    def _scaling(self, node: Node) -> list[tuple[int, Value]]:
-        """A batch normalization: a scale, then a shift, for each channel."""
+    def _own(self, node: Node, dst: c_void_p) -> list[tuple[int, Value | None]]:
+        """What a fused operator does itself to the results of its convolution."""
         op: Any = node.op
-        places = [self._position[e.node] for e in node.inputs[1:]]
-        layout = self._plain((1, self._specs[node.inputs[1]].shape[0], 1, 1))
+        named = dict(zip(op.inputs, node.inputs, strict=True))
+        found: list[tuple[int, Value | None]] = []
+        if op.with_bn:
+            found += self._scaling(op, [named[word] for word in NORM])
+        if op.with_act:
+            found.append((RELU, None))
+        if op.with_sum:
+            found.append((ADD, self._in(self._value(named["sum"]), dst)))
+        if op.with_postsum_act:
+            found.append((RELU, None))
+        return found
+
+    def _scaling(self, op: Any, parameters: Sequence[Entry]) -> list[tuple[int, Value]]:
+        """A batch normalization: a scale, then a shift, for each channel."""
+        places = [self._position[e.node] for e in parameters]
+        layout = self._plain((1, self._specs[parameters[0]].shape[0], 1, 1))
         first = len(self._vectors)
         self._vectors += [partial(half, op.eps, places) for half in (_scale, _shift)]
         pair = Value(layout, Made(first)), Value(layout, Made(first + 1))

@@ -32,7 +32,7 @@ from minimx.fast.onednn.chains import gathered, step
 from minimx.fast.onednn.library import aligned, loaded, primitives
 from minimx.fast.onednn.network import FORCE_FC_AB_FORMAT, Network
 
-_FIRST = ("Convolution", "FullyConnected")
+_FIRST = ("Convolution", "FullyConnected", "_sg_mkldnn_conv")
 
 
 def passes() -> Iterator[Callable[[Graph, Specs], Passed]]:

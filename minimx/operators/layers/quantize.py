@@ -18,7 +18,7 @@ import numpy as np
 from minimx.core.dtypes import DType, resolve
 from minimx.core.errors import DTypeError, OperatorError
 from minimx.core.ops import Kernel, Op, register
-from minimx.core.ops.registry import with_settings
+from minimx.core.ops.registry import Types, with_settings
 from minimx.core.ops.spec import Spec
 
 _SINGLE = np.dtype(np.float32)
@@ -31,6 +31,10 @@ class Quantization(Op):
     """What these operators share: no gradient flows through a rounding."""
 
     differentiable = False
+    #: The element type of data; "" where there are several.
+    source: ClassVar[str] = ""
+    #: The setting that names the element type of the output.
+    out_type: Any = "float32"
 
     def chosen(self, out_type: str) -> DType:
         """The element type of that name, among those that the setting may have."""
@@ -40,6 +44,16 @@ class Quantization(Op):
                 f"{self.name}: out_type={out_type!r}: choose one of {', '.join(known)}."
             )
         return resolve(out_type)
+
+    def deduce_types(self, ins: Types, outs: Types) -> tuple[Types, Types]:
+        """Ranges are of float32; integers are of the type that the setting says."""
+        first = np.dtype(self.source) if self.source else ins[0]
+        found: Types = [self.made(), _SINGLE, _SINGLE]
+        return [first, *[_SINGLE] * (len(ins) - 1)], found[: len(outs)]
+
+    def made(self) -> DType:
+        """The element type of the first output."""
+        return self.chosen(self.out_type)
 
     def taken(self, spec: Spec, *kinds: str) -> None:
         """Raise DTypeError unless the data is of one of these types."""
@@ -85,6 +99,7 @@ class Quantize(Quantization):
 
     out_type: str = "uint8"
 
+    source = "float32"
     choices = {"out_type": ("int8", "uint8")}
     inputs = ("data", "min_range", "max_range")
     visible = 3
@@ -93,7 +108,7 @@ class Quantize(Quantization):
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """Integers, and their range."""
         self.taken(specs[0], "float32")
-        return specs[0].with_dtype(self.chosen(self.out_type)), _ONE, _ONE
+        return specs[0].with_dtype(self.made()), _ONE, _ONE
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A product and a rounding."""
@@ -115,19 +130,20 @@ class _Calibrated(Quantization):
     choices = {"out_type": ("auto", "int8", "uint8")}
     visible = 3
     output_names = ("output", "min_output", "max_output")
-    #: The element type of data.
-    source: ClassVar[str]
     #: By element type, the integer of the largest number.
     tops: ClassVar[dict[str, float]]
 
     def infer(self, *specs: Spec) -> tuple[Spec, ...]:
         """Integers, and their range."""
         self.taken(specs[0], self.source)
-        kind = self.out_type
-        if kind == "auto":
-            lowest = self.min_calib_range
-            kind = "int8" if lowest is None or lowest < 0 else "uint8"
-        return specs[0].with_dtype(self.chosen(kind)), _ONE, _ONE
+        return specs[0].with_dtype(self.made()), _ONE, _ONE
+
+    def made(self) -> DType:
+        """The type asked for; 'auto' has no sign if the measured numbers have none."""
+        if self.out_type != "auto":
+            return self.chosen(self.out_type)
+        lowest = self.min_calib_range
+        return self.chosen("int8" if lowest is None or lowest < 0 else "uint8")
 
     def write(self, x: Any, *outs: Any) -> None:
         """Integers of real numbers, after a look for the range if none was measured."""
@@ -213,3 +229,51 @@ class Requantize(_Calibrated):
             self.write(_real(x, bottom.item(), top.item(), _TOP["int32"]), *outs)
 
         return run
+
+
+@register("_contrib_quantize_asym")
+class QuantizeAsym(Quantization):
+    """Numbers as integers without a sign, which begin at the smallest number.
+
+    data: any shape, float32, int8 or uint8; outs: data * scale + shift, uint8, in the
+    shape of data; and scale and shift (1,) each, float32
+
+    min_calib_range, max_calib_range: the range of real numbers, as calibration measured
+    it; without both, the smallest and largest of data. The ends become 0 and 255;
+    halves are rounded up, and what lies outside is cut off. int8 is shifted by 128,
+    uint8 is copied. No gradient. Raises DTypeError for other types.
+    """
+
+    min_calib_range: float | None = None
+    max_calib_range: float | None = None
+
+    visible = 3
+    output_names = ("output", "scale", "shift")
+
+    def made(self) -> DType:
+        """Integers without a sign."""
+        return np.dtype(np.uint8)
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Integers, and two numbers."""
+        self.taken(specs[0], "float32", "int8", "uint8")
+        return specs[0].with_dtype(self.made()), _ONE, _ONE
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """A product and a sum."""
+        known = {"int8": (1, 128), "uint8": (1, 0)}.get(specs[0].dtype.name)
+
+        def run(x: Any, out: Any, scale: Any, shift: Any) -> None:
+            scale[0], shift[0] = known or self.line(x)
+            out[...] = np.clip(np.floor(x * scale + shift + np.float32(0.5)), 0, 255)
+
+        return run
+
+    def line(self, x: Any) -> tuple[Any, Any]:
+        """Scale and shift for real numbers."""
+        low, high = self.min_calib_range, self.max_calib_range
+        if low is None or high is None:
+            low, high = x.min(), x.max()
+        width = np.float32(high) - np.float32(low)
+        scale = np.float32(255) / width if width else np.float32(0)
+        return scale, np.float32(255) - np.float32(high) * scale

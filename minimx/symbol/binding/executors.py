@@ -85,6 +85,10 @@ class Binding:
         print_summary([passed], backend)
         return type(self)(passed.after.outputs)  # type: ignore[call-arg]
 
+    def get_backend_symbol(self, backend: str) -> Any:
+        """`optimize_for` as MXNet 1 called it; nothing is printed."""
+        return type(self)(partition(self.graph, backend).after.outputs)  # type: ignore[call-arg]
+
     def simple_bind(
         self,
         ctx: DeviceLike | None = None,

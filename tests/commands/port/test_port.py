@@ -88,7 +88,7 @@ def test_names_of_mxnet_are_looked_up_in_minimx() -> None:
         "net = gluon.nn.Dense(3)\n"
         "net.anything\n"
         "nd.relu(nd.ones(3)); mx.sym.var('x'); mx.metric.Accuracy\n"
-        "mx.contrib.quantization.quantize_model\n"
+        "mx.gluon.probability.Normal\n"
         "mx.library.load('x.so')\n"
         "mx.gpu(0)\n"
     )

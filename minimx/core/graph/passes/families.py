@@ -25,7 +25,7 @@ FAMILIES: dict[str, str] = {
 _FILES: dict[str, str] = {
     "product": (
         "conv deconv matmul linalg rnn attention transformer correlation deformable "
-        "np_contraction np_linalg np_matrix quantize columns"
+        "np_contraction np_linalg np_matrix quantize columns products fused"
     ),
     "norm": "norm norm_batch norm_groups",
     "elementwise": "pointwise elementwise scalar nn np_elementwise mixed precision",
@@ -34,7 +34,7 @@ _FILES: dict[str, str] = {
     ),
     "shape": (
         "views shape np_shape join np_join indexing sequence creation places resize "
-        "sorting triangles storage"
+        "sorting triangles storage moves"
     ),
     "random": "random random_more random_pdf np_random sampling",
     "fused": "fused_operator",

@@ -14,7 +14,7 @@ Later nodes are tried first, so that a long pattern wins over its beginning. A p
 is only replaced if no other node reads what is inside it. MXNet calls such a backend a
 subgraph property (`SubgraphProperty`).
 
-The backend MINIMX is in `minimx.graphs.folding`.
+The backend MINIMX is in `minimx.graphs.folding`, ONEDNN in `onednn_backends` beside it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Backend:
 BACKENDS: dict[str, Backend] = {}
 
 #: Backends of MXNet that are libraries which minimx does not contain.
-_FOREIGN = ("MKLDNN", "ONEDNN", "MKLDNN_QUANTIZE", "ONEDNN_QUANTIZE", "TENSORRT")
+_FOREIGN = ("TENSORRT",)
 
 
 def register_backend(

@@ -168,8 +168,11 @@ KNOBS = (
             "Which backend may replace patterns of a graph by its own operators. NONE "
             "replaces nothing; MINIMX folds batch normalizations, and the activations "
             "that follow, into convolutions; this is for prediction, and rounds "
-            "otherwise. oneDNN is not built in. MXNet 1.3 to 1.9; in 2.0 "
-            "`optimize_for` took its place."
+            "otherwise. ONEDNN, in MXNet 1 MKLDNN, makes a convolution with its "
+            "normalization, relu and sum one operator, which needs oneDNN; as regions "
+            "it computes them together in any case. ONEDNN_QUANTIZE prepares a graph "
+            "for integers of eight bits. MXNet 1.3 to 1.9; in 2.0 `optimize_for` took "
+            "its place."
         ),
         observable="Nodes of a graph and time of a prediction.",
     ),

@@ -1,0 +1,1 @@
+"""Operators that compute on integers of eight bits, and what prepares them."""
