@@ -36,14 +36,15 @@ ifndef BESIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: help lab pages test checked lint built unit alone kernels cuda onednn notebooks \
-  browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
+.PHONY: help lab pages test checked lint built unit alone kernels cuda onednn calls \
+  notebooks browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
 	@echo "make test     lint, types, floors, unit tests, notebooks, browser tests"
 	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
 	@echo "make onednn   the part of it that computes through oneDNN, which it fetches"
+	@echo "make calls    the part of it that calls operators, on a build by Cython"
 	@echo "make pages    write the book's generated pages"
 	@echo "make book     the same, then the static book in build/book/html"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
@@ -71,7 +72,7 @@ checked:
 	@$(MAKE) $(PAIR) lint built
 
 kernels:
-	@$(MAKE) $(PAIR) cuda onednn
+	@$(MAKE) $(PAIR) cuda onednn calls
 
 lint: $(STAMPS)/test
 	$(BIN)/ruff check .
@@ -105,6 +106,19 @@ onednn: $(STAMPS)/test $(STAMPS)/onednn
 	  tests/core/knobs/test_onednn_backend_liveness.py tests/graphs/test_onednn_backends.py \
 	  tests/benchmarks/test_onednn_alone.py \
 	  tests/tools/test_knob_examples.py
+
+# The compiled call path. Its build goes at the end: notebooks are run as they are stored,
+# in plain Python, whose sources their views show.
+calls: $(STAMPS)/test $(STAMPS)/cython
+	$(BIN)/minimx compile --cython
+	CALLS=compiled $(PYTEST) -q -m "not alone" $(CALLED); found=$$?; \
+	  $(BIN)/python -c "import shutil; from minimx.fast.compiled import fitting; \
+	  shutil.rmtree(fitting())"; exit $$found
+
+# What makes arrays, calls operators, pushes, allocates and records.
+CALLED := tests/fast/compiled tests/core/arrays tests/core/engine tests/core/storage \
+  tests/core/autograd/test_autograd.py tests/gluon/test_trainer.py \
+  tests/gluon/test_block.py tests/gluon/parameter
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
 notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
@@ -173,7 +187,7 @@ pages: $(STAMPS)/test
 	mv book/knobs.md.new book/knobs.md
 	$(BIN)/python -m minimx.nd.page > book/operators.md.new
 	mv book/operators.md.new book/operators.md
-	$(BIN)/python -m tests.ways
+	MXNET_ENABLE_CYTHON=0 $(BIN)/python -m tests.ways
 	$(BIN)/python -m tests.notebooks.places > book/where.md.new
 	mv book/where.md.new book/where.md
 	$(BIN)/python -m minimx_widgets.gallery book
@@ -241,6 +255,12 @@ $(STAMPS)/test $(LAB)/.stamps/lab: pyproject.toml $(SHARED)
 $(STAMPS)/kernel: $(STAMPS)/test $(LAB)/.stamps/lab
 	@$(LAB)/bin/python -m ipykernel install --prefix $(VENV) --name minimx-lab \
 	  --display-name "the lab's Python" >/dev/null
+	@touch $@
+
+# Cython comes after `test`, so that all other tests show what works without it.
+$(STAMPS)/cython: $(STAMPS)/test
+	@echo "Installing Cython into $(VENV), for its tests"
+	@$(call INSTALL,$(VENV),-e ".[cython]")
 	@touch $@
 
 # --prefix, not --target: that would lose the library, which is data of the wheel.

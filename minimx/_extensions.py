@@ -20,6 +20,7 @@ EXTENSIONS = {
     "knob examples": "minimx.tools.knob_examples",
     "knob presets": "minimx.tools.knob_presets",
     "knob texts": "minimx.tools.knob_show",
+    "launchers": "minimx.core.kernels.native",
     "memory plan texts": "minimx.graphs.memory_reasons",
     "memory reports": "minimx.tools.memory",
     "mirror strategies": "minimx.graphs.mirror_front",
@@ -69,6 +70,7 @@ def _connect() -> None:
         ("MXNET_CUDA_LIB_CHECKING", "MXNET_CUDNN_LIB_CHECKING"),
         _asked_of("minimx.cuda.toolkit", "why_unmade"),
     )
+    import_module("minimx.fast.compiled").begin()  # before what it has is imported
     if affinity := str(knobs.get("KMP_AFFINITY")):  # before a thread works
         import_module("minimx.fast.pinning").begin(affinity)
     knobs.watch("KMP_AFFINITY", _bind_threads)

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
+from importlib import import_module
 from typing import Any
 
 import hypothesis
@@ -17,6 +18,15 @@ KEPT = {"MINIMX_CACHE"}
 for _name in list(os.environ):
     if _name.startswith(("MXNET_", "NNVM_", "MINIMX_", "DMLC_")) and _name not in KEPT:
         del os.environ[_name]
+
+# Nor whether the call path was compiled once on this machine: `make calls` tests a
+# build (CALLS=compiled), and every other run plain Python.
+_BUILD = dict.fromkeys(
+    ("MXNET_ENABLE_CYTHON", "MXNET_ENFORCE_CYTHON"),
+    str(int(os.environ.get("CALLS") == "compiled")),
+)
+os.environ.update(_BUILD)
+import_module("minimx").knobs.reset(*_BUILD)  # the import has decided it
 
 # A shell ignores Ctrl-C on behalf of what it starts in the background, and so would the
 # tests of interrupts, which send it to themselves.

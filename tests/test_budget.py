@@ -36,7 +36,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 13_123),
     "graphs of symbols": ("graphs", 1_630),
-    "fast kernels": ("fast", 4_605),
+    "fast kernels": ("fast", 4_746),
     "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_725),
     "the training kit": (
@@ -48,7 +48,7 @@ WINGS = {
     "ONNX": ("onnx", 2_280),
     "experiments on records": ("experiments", 2_080),
     "names for libraries": ("libraries library registry", 530),
-    "tools": ("profiler monitor visualization test_utils commands tools", 10_400),
+    "tools": ("profiler monitor visualization test_utils commands tools", 10_417),
     "policies of users": ("policies", 1_790),
     "networks on integers": ("quantization", 710),
     "the rest": ("", 1_100),

@@ -40,7 +40,7 @@ def test_there_are_three_packages_and_nothing_else(content: set[str]) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_is_complete(content: set[str], package: str) -> None:
     home = PACKAGES[package]
-    wanted = {".py", ".js", ".css", ".npz", ".typed"}
+    wanted = {".py", ".js", ".css", ".npz", ".typed", ".pxd", ".pyx"}
     present = {
         f"{package}/{path.relative_to(home).as_posix()}"
         for path in home.rglob("*")

@@ -157,6 +157,7 @@ MX, NAIVE_MX = ("mxnet",), ("mxnet naive",)
 EACH = ("numpy", "torch", "mxnet")
 FRAMEWORKS = ("torch", "mxnet")
 OURS, NAIVE, ONEDNN = "minimx", "minimx naive", "minimx onednn"
+COMPILED, COMPILED_NAIVE = "minimx compiled", "minimx compiled naive"
 #: Plain convolutions by oneDNN itself, and nothing else of a network.
 ALONE = ("onednn alone",)
 
@@ -169,14 +170,23 @@ def _engines(case: str, naive: float, per_device: float) -> tuple[Target, ...]:
     )
 
 
+def _calls(case: str, naive: float, per_device: float) -> tuple[Target, ...]:
+    """The same, in plain Python and compiled."""
+    return (
+        *_engines(case, naive, per_device),
+        Target(case, COMPILED_NAIVE, NAIVE_MX, naive),
+        Target(case, COMPILED, MX, per_device),
+    )
+
+
 TARGETS = (
     Target("import", OURS, MX, 0.3),
     Target("first_start", OURS, (), 15.0),
     Target("second_start", OURS, (), 3.0),
-    *_engines("add_small", 0.3, 0.6),
-    *_engines("relu_small", 0.3, 0.6),
-    *_engines("slice_small", 0.7, 0.7),
-    *_engines("chain", 0.6, 0.6),
+    *_calls("add_small", 0.3, 0.6),
+    *_calls("relu_small", 0.3, 0.6),
+    *_calls("slice_small", 0.7, 0.7),
+    *_calls("chain", 0.6, 0.6),
     Target("add_large", OURS, EACH, 1.1),
     Target("sum_large", OURS, EACH, 1.1),
     Target("mlp", OURS, FRAMEWORKS, 1.0),

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from minimx.fast.compiled import why_not
 from minimx.fast.onednn.library import listed
 from tests.benchmarks.cases import GROUPS, Case
 
@@ -57,13 +58,16 @@ class Peer:
 
 NAIVE = {"MXNET_ENGINE_TYPE": "NaiveEngine"}
 PER_DEVICE = {"MXNET_ENGINE_TYPE": "ThreadedEnginePerDevice"}
-#: What minimx has without the extra [onednn], wherever that is installed: numba, BLAS.
-PLAIN = {"MXNET_ONEDNN_ENABLED": "0"}
-WITH_ONEDNN = {"MXNET_ONEDNN_ENABLED": "1"}
+#: What minimx has without its extras, wherever they are installed: numba, BLAS.
+PLAIN = {"MXNET_ONEDNN_ENABLED": "0", "MXNET_ENABLE_CYTHON": "0"}
+WITH_ONEDNN = PLAIN | {"MXNET_ONEDNN_ENABLED": "1"}
+COMPILED = PLAIN | {"MXNET_ENABLE_CYTHON": "1", "MXNET_ENFORCE_CYTHON": "1"}
 #: Where the engine decides: large networks and starts are measured under the default.
 SHORT = frozenset(GROUPS) - {"start", "resnet", "memory", "networks"}
 #: Where oneDNN decides.
 LARGE = frozenset({"training", "resnet", "memory", "networks"})
+#: Where the call path decides.
+SMALL = frozenset({"calls"})
 _MX = "(library.nd.ones(4) + 1).asnumpy()"
 _TORCH = "(library.ones(4) + 1).numpy()"
 
@@ -71,6 +75,8 @@ PEERS = (
     Peer("minimx naive", "minimx", "mxnet_api", _MX, NAIVE | PLAIN, SHORT),
     Peer("minimx", "minimx", "mxnet_api", _MX, PER_DEVICE | PLAIN),
     Peer("minimx onednn", "minimx", "mxnet_api", _MX, PER_DEVICE | WITH_ONEDNN, LARGE),
+    Peer("minimx compiled naive", "minimx", "mxnet_api", _MX, NAIVE | COMPILED, SMALL),
+    Peer("minimx compiled", "minimx", "mxnet_api", _MX, PER_DEVICE | COMPILED, SMALL),
     Peer("mxnet naive", "mxnet", "mxnet_api", _MX, NAIVE, SHORT),
     Peer("mxnet", "mxnet", "mxnet_api", _MX, PER_DEVICE),
     Peer("torch", "torch", "torch_api", _TORCH),
@@ -104,6 +110,8 @@ def present(wanted: Iterable[str], folder: Path, onednn: Path) -> list[Peer]:
             continue
         if not peer.python(folder).exists():
             print(f"{peer.name} is left out: no {peer.library} in {folder.name}/")
+        elif "compiled" in peer.name and (why := why_not()):
+            print(f"{peer.name} is left out: {why}")
         elif "onednn" not in peer.name or listed():
             found.append(peer)
         elif paths := sorted(onednn.glob("lib*/python*/site-packages")):

@@ -5,7 +5,7 @@
     minimx port PROGRAM.py …
     minimx run PROGRAM.py …
     minimx lab [DIR] [--fresh] [--language CODE]
-    minimx compile
+    minimx compile [--cython]
     minimx bench score|train|compare|show …
     minimx im2rec [--list] PREFIX FOLDER
     minimx launch -n N [--hostfile F] PROGRAM …
@@ -110,7 +110,12 @@ def _add_old_programs(commands: Any) -> None:
 
 def _add_programs(commands: Any, asked: str) -> None:
     """Declare the commands that run something of their own."""
-    commands.add_parser("compile", help="compile all kernels now, for later programs")
+    compiling = commands.add_parser("compile", help="compile all kernels now")
+    compiling.add_argument(
+        "--cython",
+        action="store_true",
+        help="rather what lies between Python and them: see MXNET_ENABLE_CYTHON",
+    )
     if asked == "bench":  # whose words take a while to know
         from minimx.commands.cli.bench import declare
 
@@ -194,7 +199,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return pack_images(options, sys.stdout)
     from minimx.commands.cli.compile import run as warm_up
 
-    return warm_up(sys.stdout)
+    return warm_up(sys.stdout, options.cython)
 
 
 def _of_old_programs(options: argparse.Namespace) -> int:

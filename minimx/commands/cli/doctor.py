@@ -146,6 +146,12 @@ def _library() -> tuple[str, str, str]:
     return ("ok", f"{', '.join(names)} from {path}", "")
 
 
+def _calls() -> tuple[str, str, str]:
+    from minimx.fast.compiled import finding
+
+    return finding()
+
+
 def _gpu() -> tuple[str, str, str]:
     from minimx.core.drivers.machine import card
     from minimx.core.knobs import knobs
@@ -251,6 +257,7 @@ LOOKS: dict[str, Callable[[], tuple[str, str, str]]] = {
     "kernel threads": _threading,
     "kernel cache": _cache,
     "kernels": _library,
+    "small calls": _calls,
     "simulated GPU": _gpu,
     "CUDA": _cuda,
     "oneDNN": _onednn,

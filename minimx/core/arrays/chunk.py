@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from minimx.core import engine
 from minimx.core.drivers import copies
-from minimx.core.engine import Var
+from minimx.core.engine.var import Var
 from minimx.core.ops.spec import Cost
 from minimx.core.storage import before_rebuild, pool_for
 

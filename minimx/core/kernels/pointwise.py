@@ -110,11 +110,8 @@ def _small(
 
     singles: an array of one number for each constant.
     """
-    from minimx.core.kernels import native
-
-    run = (native.run1, native.run2, native.run3, native.run4)[
-        len(shapes) + len(singles) - 1
-    ]
+    launchers = provided("launchers")
+    run = getattr(launchers, f"run{len(shapes) + len(singles)}")
     launch = _flat(run, code, shapes, out_shape, singles)
     return prebuilt.offers(launch, partial(prebuilt.flat, code, singles))
 

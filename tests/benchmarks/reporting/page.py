@@ -45,8 +45,9 @@ measured, on which machine and when. It names every target that is missed.
 
 *naive* is the engine `NaiveEngine`; without that word it is
 `ThreadedEnginePerDevice`. *minimx* computes with numba and BLAS, *minimx onednn* with
-oneDNN as well. *onednn alone* computes the convolutions of ResNet-50 and nothing
-else, in layouts of its own choice.
+oneDNN as well, *minimx compiled* runs the build of `minimx compile --cython` in place
+of plain Python. *onednn alone* computes the convolutions of ResNet-50 and nothing else,
+in layouts of its own choice.
 """
 
 COMMANDS = """## Measure it yourself

@@ -139,7 +139,13 @@ def amount(case: Case, value: float) -> str:
 
 
 #: How our contenders are called beside a number.
-SHORT = {"minimx": "", "minimx naive": "naive ", "minimx onednn": "oneDNN "}
+SHORT = {
+    "minimx": "",
+    "minimx naive": "naive ",
+    "minimx onednn": "oneDNN ",
+    "minimx compiled": "compiled ",
+    "minimx compiled naive": "compiled naive ",
+}
 _CASES = {case.name: case for case in CASES}
 
 

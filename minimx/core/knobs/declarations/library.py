@@ -88,25 +88,34 @@ KNOBS = (
         sources=("env-vars-1.x.md:179", "env-vars-2.0.md:278"),
         type="bool",
         default=True,
-        scope="restart",
-        planned_in="fast call path",
+        scope="create",
+        made="a process",
+        status="live",
         meaning=(
             "Use the compiled call path between Python and the core where there is "
-            "one. In MXNet that is a Cython module in place of ctypes. minimx has one "
-            "path, plain Python; the knob will switch its cache of prepared calls."
+            "one. In MXNet that is a Cython module in place of ctypes. Here it is a "
+            "build of the files that a call passes through, the same that run without "
+            "it: `minimx compile --cython` makes it, in the folder of MINIMX_CACHE; a "
+            "program that starts with this knob at 1 imports it. On two cores `a + b` "
+            "of 4 elements took 2.9 µs in place of 4.0 under NaiveEngine, and 5.1 in "
+            "place of 7.2 under ThreadedEnginePerDevice. Debuggers and profilers of "
+            "Python do not see the calls inside of a build, and views have no sources "
+            "to show; so `minimx lab` runs plain Python unless this is set."
         ),
-        observable="Microseconds per call of a tiny operator.",
+        observable="Microseconds per call of a tiny operator; `minimx doctor`.",
     ),
     declare(
         name="MXNET_ENFORCE_CYTHON",
         sources=("env-vars-1.x.md:184", "env-vars-2.0.md:283"),
         type="bool",
         default=False,
-        scope="restart",
-        planned_in="fast call path",
+        scope="create",
+        made="a process",
+        status="live",
         meaning=(
             "Fail when the compiled call path is missing instead of taking the slow "
-            "one. Only with `MXNET_ENABLE_CYTHON`."
+            "one. Only with `MXNET_ENABLE_CYTHON`. It is missing as well where the "
+            "build is of other sources or for another version of Python."
         ),
         observable="An ImportError where there was a fallback.",
     ),
