@@ -18,14 +18,11 @@ Contexts = Context | Sequence[Context] | None
 def as_contexts(ctx: Contexts) -> list[Context]:
     """A list of devices, from one, several, or None (the current one).
 
-    Raises ParameterError if a device is in it twice.
+    A device that is in it twice has one copy, which both uses share.
     """
     if ctx is None:
         return [current_context()]
-    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
-    if len(set(contexts)) != len(contexts):
-        raise ParameterError(f"the list of devices names one twice: {contexts}.")
-    return contexts
+    return [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
 
 
 def copied(data: NDArray, ctx: Context) -> NDArray:

@@ -182,10 +182,6 @@ def test_cast_converts_values_and_gradients() -> None:
         (lambda: Parameter("w", grad_req="foo"), ParameterError),
         (lambda: Parameter("w", dtype="float31"), DTypeError),
         (lambda: Parameter("w", stype="rows"), ParameterError),
-        (
-            lambda: Parameter("w", shape=1).initialize(ctx=[cpu(), cpu()]),
-            ParameterError,
-        ),
     ],
 )
 def test_wrong_settings_are_refused(make: Any, error: Any) -> None:
@@ -246,3 +242,12 @@ def test_a_constructor_that_asks_for_values_is_named() -> None:
 
     with pytest.raises(ValueError, match="while Eager is being made: its __init__"):
         Eager()
+
+
+def test_a_device_that_is_named_twice_has_one_copy() -> None:
+    """As libraries do that try data parallelism on a machine with one device."""
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize(ctx=[mx.cpu(0), mx.cpu(0)])
+    assert net.weight.list_ctx() == [mx.cpu(0)]
+    net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1), mx.cpu(0)])
+    assert net.weight.list_ctx() == [mx.cpu(0), mx.cpu(1)]
