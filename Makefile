@@ -20,6 +20,8 @@ UV := $(shell command -v uv 2>/dev/null)
 FLAGS ?=
 # Where MXNet and PyTorch live, for comparisons.
 PEERS ?= .peers
+# Where checkouts of libraries live, for `make suites`.
+SOURCES ?= .sources
 # BROWSER=required makes the tests fail where no Chromium is found; auto leaves out.
 BROWSER ?= auto
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
@@ -37,7 +39,8 @@ ifndef BESIDE
 endif
 .DELETE_ON_ERROR:
 .PHONY: help lab pages test checked lint built unit alone kernels cuda onednn calls \
-  notebooks browser browser-alone book bench bench-cuda bench-peers compat third same clean spotless
+  notebooks browser browser-alone book bench bench-cuda bench-peers compat third suites \
+  same clean spotless
 
 help:
 	@echo "make lab      open the course in JupyterLab"
@@ -51,6 +54,7 @@ help:
 	@echo "make bench-cuda  time CUDA kernels, and compare training, on a real GPU"
 	@echo "make compat   run the same programs under minimx and under MXNet 1.9.1"
 	@echo "make third    run GluonCV, GluonNLP and GluonTS under minimx and under MXNet"
+	@echo "make suites   run these libraries' own tests; SOURCES=folder has checkouts of them"
 	@echo "make same     train the same networks under minimx and under PyTorch"
 	@echo "make clean    remove caches; make spotless removes the environments as well"
 
@@ -168,6 +172,10 @@ compat: $(STAMPS)/test $(STAMPS)/compiled $(PEERS)/mxnet
 # Models of libraries that were built on MXNet, from the package index.
 third: $(STAMPS)/test $(STAMPS)/compiled
 	$(BIN)/python tests/compat/third/run.py --home .third --page book/third.md $(FLAGS)
+
+# Their own unit tests, which need checkouts of them: make suites SOURCES=folder
+suites: $(STAMPS)/test $(STAMPS)/compiled
+	$(BIN)/python tests/compat/third/suites.py --home .third --sources $(SOURCES) $(FLAGS)
 
 # The same weights and batches, three seeds: accuracy and perplexity, side by side; then
 # the same network in float32, float16 and bfloat16.

@@ -257,3 +257,8 @@ def test_the_table_says_what_is_equal_and_what_is_not() -> None:
         "MXNet itself fails: its own",
     ]  # fmt: skip
     assert "**1 of 3 are equal**" in page(table)
+
+
+def test_a_loader_says_to_subclasses_whether_its_memory_is_pinned() -> None:
+    loader: Any = mx.gluon.data.DataLoader([1, 2], 1, pin_memory=True, pin_device_id=1)
+    assert (loader._pin_memory, loader._pin_device_id) == (True, 1)

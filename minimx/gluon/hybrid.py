@@ -361,7 +361,7 @@ class HybridBlock(Block):
     def _learn_shapes(self, args: tuple[Any, ...]) -> bool:
         if type(self).infer_shape is HybridBlock.infer_shape:
             return False
-        waiting = [p for p in self._reg_params.values() if p._deferred is not None]
+        waiting = [p for p in self._reg_params.values() if p._deferred_init is not None]
         if not waiting or isinstance(args[0], Symbol):
             return False
         self.infer_shape(*args)
@@ -418,9 +418,9 @@ class HybridBlock(Block):
             self.infer_shape(*args)
         found = {}
         for name, parameter in self._reg_params.items():
-            if parameter._deferred is not None and shape_is_known(parameter.shape):
+            if parameter._deferred_init is not None and shape_is_known(parameter.shape):
                 parameter._finish_deferred()
-            waits = parameter._deferred is not None
+            waits = parameter._deferred_init is not None
             found[name] = placeholder(parameter) if waits else parameter.data(ctx)
         return found
 

@@ -17,6 +17,7 @@ GROUPS = {
     "resnet": "ResNet-50, forward and training",
     "memory": "the most memory that a training run takes",
     "networks": "the six networks of MXNet's performance page, forward",
+    "users": "programs as users of MXNet write them, warm",
     "graphs": "static graphs beside single calls",
     "watching": "the recorder and the profiler",
     "stores": "sums over devices",
@@ -80,6 +81,20 @@ NETWORKS = (
     *("inceptionv3", "resnet50_v2", "resnet152_v2"),
 )
 BATCHES = (1, 2, 4, 8, 16, 32)
+#: Programs in `programs/users_api.py`.
+USERS = {
+    "tagger": "tagger, LSTM in both directions, single sentences of 5 lengths",
+    "cells": "tagger of unrolled cells, 20 words, batch 16",
+    "augment": "64 images cropped, flipped, tinted; convolution, batch 32",
+    "bert": "2 layers of attention, 64 words, batch 8",
+    "language_model": "language model, LSTM 2 × 200, 35 × 20 words",
+    "buckets": "LSTM in 3 buckets, BucketingModule, batch 16",
+    "gaussian_process": "Gaussian process, 100 points",
+    "wide_and_deep": "wide and deep, sparse gradients, batch 64",
+    "sparse_module": "sparse regression, Module, 10 batches of 32",
+    "module": "small network, Module, 20 batches of 32",
+    "resnet": "ResNet-18, 16 images of 32 × 32, layer by layer",
+}
 #: Giga-multiplications of an image, to foretell how long a call takes.
 _WORK = dict(zip(NETWORKS, (0.7, 15.5, 2.0, 5.7, 4.1, 11.5), strict=True))
 
@@ -137,6 +152,7 @@ CASES = (
         "memory", "memory", "resnet_train_8", rounds=3, takes=20.0,
     ),
     *(scoring(network, batch) for network in NETWORKS for batch in BATCHES),
+    *(Case(f"user_{name}", title, "users") for name, title in USERS.items()),
     Case("lenet_64", "LeNet, batch 64", "graphs"),
     Case("lenet_64_graph", "LeNet, batch 64, hybridized", "graphs"),
     Case("lenet_4", "LeNet, batch 4", "graphs"),
@@ -211,6 +227,7 @@ TARGETS = (
         for case in CASES
         if case.group == "networks"
     ),
+    *(Target(f"user_{name}", OURS, MX, 1.5) for name in USERS),
     Target("lenet_64_graph", OURS, (OURS,), 0.8, against="lenet_64"),
     Target("lenet_4_graph", OURS, (OURS,), 0.8, against="lenet_4"),
     *_engines("nodes_graph", 1.0, 1.0),

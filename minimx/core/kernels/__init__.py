@@ -40,6 +40,7 @@ def find(name: str, backend: str = "cpu") -> Any:
 
 @cache
 def _ours(name: str, backend: str) -> Any:
+    import_module("numba")  # whole: threads that import parts of it may see half of it
     file, _, function = name.partition(".")
     for package in _packages(backend):
         if find_spec(f"{package}.{file}") is not None:

@@ -126,6 +126,8 @@ class DataLoader:
         self._device: Context | None = cpu_shared(0) if num_workers else None
         if pin_memory:
             self._device = cpu_pinned(pin_device_id)
+        # What libraries' own loaders read.
+        self._pin_memory, self._pin_device_id = pin_memory, pin_device_id
         self._prefetch = 2 * num_workers if prefetch is None else prefetch
         self._timeout = timeout
         defaults = (None, default_batchify_fn, default_mp_batchify_fn)

@@ -18,14 +18,11 @@ Contexts = Context | Sequence[Context] | None
 def as_contexts(ctx: Contexts) -> list[Context]:
     """A list of devices, from one, several, or None (the current one).
 
-    Raises ParameterError if a device is in it twice.
+    A device that is in it twice has one copy, which both uses share.
     """
     if ctx is None:
         return [current_context()]
-    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
-    if len(set(contexts)) != len(contexts):
-        raise ParameterError(f"the list of devices names one twice: {contexts}.")
-    return contexts
+    return [ctx] if isinstance(ctx, Context) else list(dict.fromkeys(ctx))
 
 
 def copied(data: NDArray, ctx: Context) -> NDArray:
@@ -54,6 +51,22 @@ def fits(known: Shape | None, shape: Sequence[int]) -> bool:
         len(known) == len(shape)
         and all(k <= 0 or k == n for k, n in zip(known, shape, strict=True))
     )
+
+
+class ForLibraries:
+    """What parameters of libraries read, which copy the fields of another one."""
+
+    #: In MXNet the devices; here `_data` and `_grad` have them as their keys.
+    _ctx_list = _ctx_map = None
+
+    def _check_and_get(self: Any, arrays: Any, ctx: Any) -> Any:
+        """An array of `_data` or of `_grad`, whatever `data` is now; all for `list`."""
+        if ctx is list:
+            return self.list_grad() if arrays is self._grad else self.list_data()
+        plain = next(
+            kind for kind in type(self).__mro__ if kind.__name__ == "Parameter"
+        )
+        return getattr(plain, "grad" if arrays is self._grad else "data")(self, ctx)
 
 
 class Deferred:

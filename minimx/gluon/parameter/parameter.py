@@ -7,7 +7,7 @@
 
 A parameter may exist before its shape is known: `Dense(10)` learns how many features
 come in when the first batch passes (PyTorch's `LazyLinear`). Until then initialization
-is *deferred*: `_deferred` keeps what to fill it with and where to put it. The layer
+is *deferred*: `_deferred_init` keeps what to fill it with and where to put it. A layer
 sets `shape` and calls `_finish_deferred`, which makes the arrays.
 """
 
@@ -42,6 +42,7 @@ from minimx.gluon.parameter import rows
 from minimx.gluon.parameter.deferred import (
     Contexts,
     Deferred,
+    ForLibraries,
     as_contexts,
     copied,
     fits,
@@ -52,7 +53,7 @@ from minimx.gluon.parameter.deferred import (
 GRAD_REQS = ("write", "add", "null")
 
 
-class Parameter:
+class Parameter(ForLibraries):
     """An array that a network learns.
 
     name: its full name, such as `dense0_weight`.
@@ -90,7 +91,7 @@ class Parameter:
         self.layer = ""  # the path of the layer it belongs to, for memory views
         self._data: dict[Context, NDArray] | None = None
         self._grad: dict[Context, NDArray] | None = None
-        self._deferred: Deferred | None = None
+        self._deferred_init: Deferred | None = None
         self._var: Any = None
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -198,7 +199,7 @@ class Parameter:
                 "Give the missing lengths (in_units, in_channels, …), or make it "
                 "with allow_deferred_init=True."
             )
-        self._deferred = Deferred(init, contexts, default)
+        self._deferred_init = Deferred(init, contexts, default)
         if shape_is_known(self._shape):
             self._finish_deferred()
 
@@ -207,7 +208,7 @@ class Parameter:
 
         Raises DeferredInitializationError if the layer has not completed it.
         """
-        deferred = self._deferred
+        deferred = self._deferred_init
         if deferred is None:
             return
         if not shape_is_known(self._shape):
@@ -221,7 +222,7 @@ class Parameter:
             own = initializer.create(deferred.init)
             fill(initializer.InitDesc(self.name, {"__init__": own}), data)
         self._place(data, deferred.contexts, copy=False)
-        self._deferred = None
+        self._deferred_init = None
 
     def _empty(self, ctx: Context, stype: str) -> NDArray:
         """Zeros on a device, as values or gradient are to be stored."""
@@ -301,7 +302,7 @@ class Parameter:
         if self._data is None:
             wanted = [cpu()] if ctx is None else as_contexts(ctx)
             self._place(data, self._contexts() or wanted)
-            self._deferred = None
+            self._deferred_init = None
         else:
             self.set_data(data)
 
@@ -387,7 +388,7 @@ class Parameter:
     def _contexts(self) -> list[Context]:
         if self._data is not None:
             return list(self._data)
-        return self._deferred.contexts if self._deferred is not None else []
+        return self._deferred_init.contexts if self._deferred_init is not None else []
 
     def list_ctx(self) -> list[Context]:
         """The devices that it lives on, or will live on once its shape is known."""
@@ -404,10 +405,12 @@ class Parameter:
             data = nd.array(data, dtype=self.dtype)
         self.shape = data.shape
         if self._data is None:
-            if self._deferred is None:
+            if self._deferred_init is None:
                 raise self._missing(None)
-            self._place(data.astype(self.dtype, copy=False), self._deferred.contexts)
-            self._deferred = None
+            self._place(
+                data.astype(self.dtype, copy=False), self._deferred_init.contexts
+            )
+            self._deferred_init = None
             return
         self._notify_trainer()
         with autograd.pause():
@@ -440,8 +443,8 @@ class Parameter:
         contexts = as_contexts(ctx)
         if self._data is not None:
             self._place(self._reduce(), contexts)
-        elif self._deferred is not None:
-            self._deferred.contexts = contexts
+        elif self._deferred_init is not None:
+            self._deferred_init.contexts = contexts
         else:
             raise self._missing(None)
 
@@ -481,7 +484,7 @@ class Parameter:
                 f"{self.name} has no values on {ctx or current_context()}, only on "
                 f"{list(self._data)}. Move your data there, or call reset_ctx."
             )
-        if self._deferred is not None:
+        if self._deferred_init is not None:
             return DeferredInitializationError(
                 f"{self.name} has no values yet: its shape {self.shape} becomes known "
                 "when the first batch passes the network. Pass one, or give in_units, "

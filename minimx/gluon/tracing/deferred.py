@@ -45,7 +45,7 @@ class Placeholder(NDArray):
     def __getattr__(self, name: str) -> Any:
         # Python comes here for what is not set. After `become` that is an honest typo.
         parameter = self._parameter
-        if parameter._deferred is None:
+        if parameter._deferred_init is None:
             raise AttributeError(f"NDArray has no attribute {name!r}")
         raise DeferredInitializationError(
             f"{parameter.name} has the open shape {parameter.shape}, and was used "
@@ -73,7 +73,7 @@ class NumpyPlaceholder(Placeholder, ndarray):
     def _settle(self, axis: int, length: int, device: Any) -> None:
         """Take the length that a product wants, and become the parameter's array."""
         parameter = self._parameter
-        if parameter._deferred is not None and parameter.shape is not None:
+        if parameter._deferred_init is not None and parameter.shape is not None:
             shape = list(parameter.shape)
             shape[axis] = length
             parameter.shape = shape
@@ -125,7 +125,9 @@ class Completing:
 
 def is_open(value: Any) -> bool:
     """Whether a value is a placeholder that waits to be completed."""
-    return isinstance(value, Placeholder) and value._parameter._deferred is not None
+    return (
+        isinstance(value, Placeholder) and value._parameter._deferred_init is not None
+    )
 
 
 def complete(op: Op, arrays: list[NDArray]) -> None:

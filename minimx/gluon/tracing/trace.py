@@ -91,7 +91,9 @@ class Written:
 
     def complete(self, leaves: Sequence[NDArray]) -> bool:
         """Make parameters that waited for the first batch; False if some still wait."""
-        waiting = {n: p for n, p in self.parameters.items() if p._deferred is not None}
+        waiting = {
+            n: p for n, p in self.parameters.items() if p._deferred_init is not None
+        }
         if any(not shape_is_known(p.shape) for p in waiting.values()):
             pairs = list(zip(self.inputs, leaves, strict=True))
             shapes: dict[str, Open] = {node.name: x.shape for node, x in pairs}

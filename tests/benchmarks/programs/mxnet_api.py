@@ -6,6 +6,7 @@ times and waits for the last result.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import tempfile
 from collections.abc import Callable
@@ -17,6 +18,16 @@ import numpy as np
 
 Step = Callable[[], Any]
 Run = Callable[[int], None]
+
+
+def users(base: Any) -> Any:
+    """The programs in the file beside this one, which has no package here."""
+    path = Path(__file__).with_name("users_api.py")
+    spec = importlib.util.spec_from_file_location("users_api", path)
+    assert spec is not None and spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Users(base)
 
 
 class Program:
@@ -188,7 +199,9 @@ class Program:
         return self.repeat(lambda: net(data))
 
     def __getattr__(self, case: str) -> Any:
-        """The cases `score_<network>_<batch>`."""
+        """The cases `score_<network>_<batch>` and `user_<program>`."""
+        if case.startswith("user_"):
+            return getattr(users(self), case)
         start, _, rest = case.partition("_")
         name, _, batch = rest.rpartition("_")
         if start != "score" or not batch.isdigit():

@@ -49,15 +49,29 @@ def arrays(found):
     return [found]
 
 
-def asked(net, *inputs, train=True):
-    """Outputs of a prediction, hybridized as well; gradients of a step."""
+def fixed(block):
+    """A training step that draws no random numbers: no dropout, no batch statistics."""
+    if isinstance(block, mx.gluon.nn.Dropout):
+        block._rate = 0
+    elif isinstance(block, mx.gluon.nn.BatchNorm):
+        block._kwargs["use_global_stats"] = True
+
+
+def asked(net, *inputs, train=True, training=False):
+    """Outputs of a prediction, hybridized as well; gradients of a step.
+
+    training: record the step in training mode, with what is random switched off.
+    Otherwise in prediction mode, where MXNet's own gradient of max pooling is wrong.
+    """
     found = [x.asnumpy() for x in arrays(net(*inputs))]
     if not train:
         return found
-    with mx.autograd.record(train_mode=False):
+    if training:
+        net.apply(fixed)
+    with mx.autograd.record(train_mode=training):
         outs = [x for x in arrays(net(*inputs)) if x.dtype == np.float32]
         loss = sum((x * x).mean() for x in outs)
-    loss.backward(train_mode=False)  # as it was recorded
+    loss.backward(train_mode=training)  # as it was recorded
     found.append(loss.asnumpy())
     found += [norms(net)]
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})

@@ -46,11 +46,11 @@ largest number of its array. GluonCV asks NumPy for `np.float` and its like, whi
 2 does not have; the program that runs the cases gives them back. Written by `make
 third`.
 
-The steps are recorded with train_mode=False, so that they draw no random numbers. In
-this mode MXNet's own gradient of max pooling differs from that in training (a sum of
-squares of 122.6 for 298.9 in a case of 8 x 8; here it is 298.9 in both modes). The rows
-in bold are networks with max pooling. Their outputs and losses are equal, their
-gradients are not.
+The steps of GluonCV's networks are recorded in training mode, without dropout and with
+the running statistics of batch normalization, so that they draw no random numbers. The
+others are recorded with train_mode=False. In this mode MXNet's own gradient of max
+pooling differs from that in training (a sum of squares of 122.6 for 298.9 in a case of
+8 x 8; here it is 298.9 in both modes).
 """
 
 

@@ -16,7 +16,7 @@ def vision(name, size, train=True, top=None, **settings):
         except TypeError:
             del more["pretrained_base"]
             net = model_zoo.get_model(name, **more)
-        found = asked(filled(net, x), x, train=train)
+        found = asked(filled(net, x), x, train=train, training=True)
         # Boxes with nearly the same score change places.
         return [array[:, :top] for array in found] if top else found
 

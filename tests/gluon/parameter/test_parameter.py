@@ -182,10 +182,6 @@ def test_cast_converts_values_and_gradients() -> None:
         (lambda: Parameter("w", grad_req="foo"), ParameterError),
         (lambda: Parameter("w", dtype="float31"), DTypeError),
         (lambda: Parameter("w", stype="rows"), ParameterError),
-        (
-            lambda: Parameter("w", shape=1).initialize(ctx=[cpu(), cpu()]),
-            ParameterError,
-        ),
     ],
 )
 def test_wrong_settings_are_refused(make: Any, error: Any) -> None:
@@ -246,3 +242,36 @@ def test_a_constructor_that_asks_for_values_is_named() -> None:
 
     with pytest.raises(ValueError, match="while Eager is being made: its __init__"):
         Eager()
+
+
+def test_a_device_that_is_named_twice_has_one_copy() -> None:
+    """As libraries do that try data parallelism on a machine with one device."""
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize(ctx=[mx.cpu(0), mx.cpu(0)])
+    assert net.weight.list_ctx() == [mx.cpu(0)]
+    net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1), mx.cpu(0)])
+    assert net.weight.list_ctx() == [mx.cpu(0), mx.cpu(1)]
+
+
+def test_a_parameter_of_a_library_that_changes_what_it_reads() -> None:
+    """As GluonNLP drops weights: it copies what there is, and overrides `data`."""
+
+    class Halved(Parameter):
+        def __init__(self, other: Any) -> None:
+            self._deferred_init = other._deferred_init
+            super().__init__(name=other.name, shape=other._shape, dtype=other.dtype)
+            self._data, self._grad, self._var = other._data, other._grad, other._var
+            self._ctx_list, self._ctx_map = other._ctx_list, other._ctx_map
+
+        def data(self, ctx: Any = None) -> Any:
+            return self._check_and_get(self._data, ctx) / 2
+
+    plain = Parameter("w", shape=(2,))
+    plain.initialize(Fill(3.0), ctx=[cpu(0), cpu(1)])
+    halved: Any = Halved(plain)
+    assert halved.data(cpu(1)).asnumpy().tolist() == [1.5, 1.5]
+    assert [x.context for x in halved._check_and_get(halved._data, list)] == [
+        cpu(0),
+        cpu(1),
+    ]
+    assert halved._check_and_get(halved._grad, cpu(0)) is plain.grad(cpu(0))

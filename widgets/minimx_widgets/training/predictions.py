@@ -298,7 +298,7 @@ def _unready(net: Block) -> str:
     The steps under way are the training's cost, not ours.
     """
     for parameter in net.collect_params().values():
-        if parameter._deferred is not None:
+        if parameter._deferred_init is not None:
             return "The network learns its shapes from the first batch."
         parameter.list_data()[0].wait_to_read()
     return ""
