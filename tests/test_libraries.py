@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import multiprocessing.pool
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +264,26 @@ def test_the_table_says_what_is_equal_and_what_is_not() -> None:
 def test_a_loader_says_to_subclasses_whether_its_memory_is_pinned() -> None:
     loader: Any = mx.gluon.data.DataLoader([1, 2], 1, pin_memory=True, pin_device_id=1)
     assert (loader._pin_memory, loader._pin_device_id) == (True, 1)
+
+
+AS_MXNET = """
+import pydoc
+from minimx.libraries import as_mxnet
+as_mxnet()
+import mxnet
+import mxnet.contrib.amp.amp
+found = pydoc.locate("mxnet.nd.array")
+assert found is mxnet.nd.array, found
+try:
+    import mxnet.nd.array
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+
+
+def test_what_is_no_module_of_mxnet_is_missed_under_its_name() -> None:
+    """So that `pydoc.locate` finds a function, as GluonTS asks it to."""
+    done = subprocess.run(
+        [sys.executable, "-c", AS_MXNET], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "mxnet.nd.array\n"

@@ -31,19 +31,14 @@ from minimx.core.graph.passes.partition import backend_named, partition, print_s
 from minimx.core.graph.passes.prepare import Prepared
 from minimx.core.np_semantics import is_np_array, is_np_shape
 from minimx.gluon import export as files
+from minimx.gluon import structure
 from minimx.gluon.block import Block, _Edits
 from minimx.gluon.np_arrays import refuse_mixed
 from minimx.gluon.parameter.deferred import shape_is_known
 from minimx.gluon.parameter.dictionary import ParameterDict
-from minimx.gluon.structure import fixed, of_arguments, refuse_mixture, without_arrays
+from minimx.gluon.tracing import symbolic
 from minimx.gluon.tracing import trace as tracing
 from minimx.gluon.tracing.deferred import Completing, placeholder
-from minimx.gluon.tracing.symbolic import (
-    is_symbolic,
-    settle_shapes,
-    settle_types,
-    write_down,
-)
 from minimx.graphs.watching import watched
 from minimx.symbol import Symbol
 from minimx.symbol.tracing.arrays import Traced
@@ -67,7 +62,7 @@ class Ready(NamedTuple):
     learning: Ready | None = None
 
 
-class HybridBlock(Block):
+class HybridBlock(structure.Formats, Block):
     """A block whose computation is the same for every input.
 
     Write either `forward(self, x)` like any block, or `hybrid_forward(self, F, x,
@@ -170,7 +165,7 @@ class HybridBlock(Block):
         self._made_of: Any = None
 
     def _through_graph(self, args: tuple[Any, ...]) -> Any:
-        leaves, form = of_arguments(args)
+        leaves, form = structure.of_arguments(args)
         first = leaves[0] if leaves else None
         if isinstance(first, (Symbol, Traced)) or not leaves:
             return self._as_part(args, leaves)
@@ -180,7 +175,7 @@ class HybridBlock(Block):
         key = (form, is_np_shape(), is_np_array(), conversions())
         found = self._graphs.get(key)
         if found is None:
-            refuse_mixture(type(self).__name__, leaves)
+            structure.refuse_mixture(type(self).__name__, leaves)
             found = self._graphs.get(self._by_shape(key, leaves))
         ready = found or self._made(key, args, leaves)
         if ready.learning is not None and True in tracing.recording_mode():
@@ -241,7 +236,7 @@ class HybridBlock(Block):
         arrays, and how they are nested.
         """
         name = type(self).__name__
-        for value in fixed(key[0]):
+        for value in structure.fixed(key[0]):
             raise ArgumentError(
                 f"{name} is hybridized: its arguments must be arrays, None, or nested "
                 f"lists of them, not {value!r}. Give such values to __init__, or call "
@@ -266,7 +261,7 @@ class HybridBlock(Block):
 
     def _as_part(self, args: tuple[Any, ...], leaves: list[Any]) -> Any:
         """Called with symbols or traced arrays: become a part of their graph."""
-        refuse_mixture(type(self).__name__, leaves)
+        structure.refuse_mixture(type(self).__name__, leaves)
         tracer = tracer_of_thread()
         if tracer is None or not isinstance(leaves[0], Symbol):
             return self.forward(*args)
@@ -303,8 +298,8 @@ class HybridBlock(Block):
                 "with (minimx.core.graph.passes.partition)."
             )
         self.hybridize(True, backend, clear, **kwargs)
-        leaves, form = of_arguments((x, *args))
-        refuse_mixture(type(self).__name__, leaves)
+        leaves, form = structure.of_arguments((x, *args))
+        structure.refuse_mixture(type(self).__name__, leaves)
         self._forget_changed_parts()
         key = (form, is_np_shape(), is_np_array(), conversions())
         for old in (key, self._by_shape(key, leaves)):
@@ -352,11 +347,11 @@ class HybridBlock(Block):
         parameters that they are given; a layer that uses a parameter in another way
         overrides this, and sets `parameter.shape`.
         """
-        settle_shapes(self, *args)
+        symbolic.settle_shapes(self, *args)
 
     def infer_type(self, *args: Any) -> None:
         """Set the element types of the parameters, given the block's inputs."""
-        settle_types(self, *args)
+        symbolic.settle_types(self, *args)
 
     def _learn_shapes(self, args: tuple[Any, ...]) -> bool:
         if type(self).infer_shape is HybridBlock.infer_shape:
@@ -378,15 +373,17 @@ class HybridBlock(Block):
         x, args: arrays, or nested lists of them; symbols or traced values while a graph
         is made. F is then `mx.sym`, else `mx.nd`. Returns what `hybrid_forward` does.
         """
-        if not isinstance(x, NDArray) and is_symbolic((x, args)):
-            refuse_mixture(type(self).__name__, of_arguments((x, *args))[0])
-            return write_down(self, x, *args)
+        if not isinstance(x, NDArray) and symbolic.is_symbolic((x, args)):
+            structure.refuse_mixture(
+                type(self).__name__, structure.of_arguments((x, *args))[0]
+            )
+            return symbolic.write_down(self, x, *args)
         if isinstance(x, Traced):
             return self._traced_inside(x, *args)
         if self._active:  # called as net.forward(x)
             return self._through_graph((x, *args))
         if args and any(isinstance(value, Symbol) for value in args):
-            refuse_mixture(type(self).__name__, [x, *args])
+            structure.refuse_mixture(type(self).__name__, [x, *args])
         ctx = (
             x.context
             if isinstance(x, NDArray)
@@ -409,7 +406,7 @@ class HybridBlock(Block):
         """`hybrid_forward` inside a traced `forward`: it gets symbols, not arrays."""
         tracer = tracer_of_thread()
         assert tracer is not None
-        out = write_down(self, *tracing.lowered(args))
+        out = symbolic.write_down(self, *tracing.lowered(args))
         return tracing.lifted(tracer, out, is_np_array())
 
     def _with_placeholders(self, ctx: Context, *args: Any) -> dict[str, NDArray]:
@@ -463,7 +460,7 @@ def _context_of(name: str, values: Any) -> Context:
             return value.context
         if isinstance(value, (list, tuple)):
             waiting = [*value, *waiting]
-    raise without_arrays(name)
+    raise structure.without_arrays(name)
 
 
 def _parts(block: Block) -> Any:

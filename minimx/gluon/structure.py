@@ -65,6 +65,51 @@ def put_together(form: Form, leaves: Iterator[Any]) -> Any:
     return [put_together(part, leaves) for part in form]
 
 
+class Formats:
+    """How the latest call of a hybrid block was nested, in MXNet's words.
+
+    0 stands for an array, -1 for None, and a list for a list. Libraries store both
+    beside an exported graph, and give them to the `SymbolBlock` that reads it.
+    """
+
+    _graphs: dict[Any, Any]
+    _latest: Any
+
+    @property
+    def _in_format(self) -> Any:
+        form, *_ = next(reversed(self._graphs), [None])
+        return None if form is None else _format(form)
+
+    @_in_format.setter
+    def _in_format(self, given: Any) -> None:
+        """Nothing depends on it: arguments are taken apart as they come."""
+
+    @property
+    def _out_format(self) -> Any:
+        return None if self._latest is None else _format(self._latest.form)
+
+    @_out_format.setter
+    def _out_format(self, given: Any) -> None:
+        if given is not None:
+            self._set_form(_of_format(given))
+
+    def _set_form(self, form: Form) -> None:
+        raise AttributeError(f"{type(self).__name__}._out_format follows from a call.")
+
+
+def _format(form: Form) -> Any:
+    if isinstance(form, tuple) and not isinstance(form, Fixed):
+        return [_format(part) for part in form]
+    return 0 if form == ARRAY else -1
+
+
+def _of_format(given: Any) -> Form:
+    """The form; an integer above 1 is that of a symbol with so many outputs."""
+    if isinstance(given, int):
+        return NOTHING if given < 0 else (ARRAY,) * given if given > 1 else ARRAY
+    return tuple([_of_format(part) for part in given])
+
+
 def fixed(form: Form) -> Iterator[Any]:
     """Everything in a form that is no array."""
     if isinstance(form, Fixed):

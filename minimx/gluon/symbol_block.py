@@ -144,6 +144,11 @@ class SymbolBlock(HybridBlock):
             return found
         return tracing.lifted(tracer, found, is_np_array())
 
+    def _set_form(self, form: Any) -> None:
+        """Give the outputs nested so, from the next call on."""
+        self._written.form = form
+        self._forget_graphs()
+
     def _check_count(self, leaves: list[Any]) -> None:
         if len(leaves) != len(self._variables):
             raise ArgumentError(

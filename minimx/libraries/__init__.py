@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -35,6 +36,11 @@ class _Finder(Finder):
     ) -> ModuleSpec | None:
         """A spec for mxnet and what is below it; None for all else."""
         if fullname != "mxnet" and not fullname.startswith("mxnet."):
+            return None
+        try:  # so that Python misses `mxnet.nd.array`, not `minimx.nd.array`
+            if find_spec(self._meant(fullname)) is None:
+                return None
+        except ModuleNotFoundError:
             return None
         loader: Any = self  # by its methods; importlib.abc is slow to import
         return ModuleSpec(fullname, loader)

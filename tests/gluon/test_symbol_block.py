@@ -197,3 +197,30 @@ def test_parameters_come_before_states_as_in_mxnet() -> None:
         "dense1_weight", "dense1_bias", "batchnorm0_running_mean",
         "batchnorm0_running_var",
     ]  # fmt: skip
+
+
+class Nested(gluon.HybridBlock):
+    """Takes an array and a list, gives an array and a pair."""
+
+    def hybrid_forward(self, F: Any, x: Any, pair: Any) -> Any:
+        return x + pair[0], [pair[0] * 2, pair[1]]
+
+
+def test_libraries_keep_how_arguments_and_outputs_are_nested(tmp_path: Path) -> None:
+    """As GluonTS does, which stores `_in_format` and `_out_format` beside a graph."""
+    block = Nested()
+    block.hybridize()
+    assert block._in_format is None
+    assert block._out_format is None
+    x, y = nd.ones((2,)), nd.ones((2,)) * 3
+    block(x, [y, x])
+    assert block._in_format == [0, [0, 0]]
+    assert block._out_format == [0, [0, 0]]
+    names = block.export(str(tmp_path / "nested"))
+    read: Any = gluon.SymbolBlock.imports(names[0], ["data0", "data1", "data2"])
+    assert len(read(x, y, x)) == 3
+    read._in_format, read._out_format = [0, [0, 0]], [0, [0, 0]]
+    first, (second, third) = read(x, [y, x])
+    assert [one.asnumpy()[0] for one in (first, second, third)] == [4, 6, 1]
+    with pytest.raises(AttributeError, match="follows from a call"):
+        block._out_format = 0

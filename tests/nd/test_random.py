@@ -133,3 +133,15 @@ def test_counts_of_two_parameters_have_their_means() -> None:
     drawn = nd.random.generalized_negative_binomial(mu, alpha, shape=4000).asnumpy()
     np.testing.assert_allclose(drawn.mean(1), [2, 9], rtol=0.1)
     np.testing.assert_allclose(drawn.var(1), [2, 9 + 0.5 * 81], rtol=0.2)
+
+
+def test_bounds_in_arrays_may_be_exchanged() -> None:
+    """As in MXNet, which refuses numbers that are in the wrong order, not arrays."""
+    mx.random.seed(1)
+    low, high = mx.nd.array([3.0, 0.0]), mx.nd.array([1.0, 1.0])
+    found = mx.random.uniform(low, high, shape=(500,)).asnumpy()
+    assert found[0].min() > 1
+    assert found[0].max() <= 3
+    assert abs(found[0].mean() - 2) < 0.2
+    with pytest.raises(mx.MXNetError):
+        mx.random.uniform(3, 1, shape=(2,)).asnumpy()

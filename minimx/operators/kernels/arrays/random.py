@@ -99,6 +99,9 @@ def sample(method: str, per: int) -> Launch:
         if method == "generalized_negative_binomial":
             mean, alpha = columns
             drawn = _spread_poisson(mean, alpha, shape, generator)
+        elif method == "uniform":  # bounds may be exchanged, which NumPy refuses
+            low, high = columns
+            drawn = low + (high - low) * generator.random(shape)
         else:
             drawn = getattr(generator, method)(*columns, shape)
         np.copyto(out, drawn.reshape(out.shape), casting="unsafe")
