@@ -39,18 +39,24 @@ TOLERANCE = 2e-3
 INTRODUCTION = """
 GluonCV 0.10.5, GluonNLP 0.10.0 and GluonTS 0.16.2 as they are published, with `import
 mxnet` meaning minimx, beside MXNet 1.9.1. Both have the same parameters and inputs. The
-outputs are compared and, after a step of training, the loss and the norm of the
-gradient of every parameter. For estimators it is the loss of a batch, its gradients,
-and the shape of a forecast. The brackets give the largest difference, as a share of the
-largest number of its array. GluonCV asks NumPy for `np.float` and its like, which NumPy
-2 does not have; the program that runs the cases gives them back. Written by `make
-third`.
+outputs are compared. So are the loss of a training step and the norm of the gradient of
+every parameter. For estimators it is the loss of a batch, its gradients, and the shape
+of a forecast. The brackets give the largest difference, as a share of the largest
+number of its array. Written by `make third`.
 
-The steps of GluonCV's networks are recorded in training mode, without dropout and with
-the running statistics of batch normalization, so that they draw no random numbers. The
-others are recorded with train_mode=False. In this mode MXNet's own gradient of max
-pooling differs from that in training (a sum of squares of 122.6 for 298.9 in a case of
-8 x 8; here it is 298.9 in both modes).
+GluonCV asks NumPy for `np.float` and its like, which NumPy 2 does not have. The program
+that runs the cases gives them back.
+
+The steps draw no random numbers. Those of GluonCV's networks are recorded in training
+mode, without dropout. Their batch normalization uses the running statistics. The others
+are recorded with train_mode=False. In this mode MXNet's own gradient of max pooling is
+another one than in training: in a case of 8 x 8, the sum of its squares is 122.6. In
+training it is 298.9, which is what minimx gives in both modes.
+
+`make suites` runs the unit tests of the three libraries. Of those that pass under
+MXNet, minimx passes 1,435 of 1,440 (GluonNLP), 2,034 of 2,039 (GluonTS) and 28 of 29
+(GluonCV). The others compare with numbers of MXNet's own random generator, or fail
+because of NumPy 2.
 """
 
 
