@@ -9,10 +9,10 @@ each library, on the branch that the published version comes from:
     gluonnlp  https://github.com/dmlc/gluon-nlp    v0.10.x
     gluonts   https://github.com/awslabs/gluonts   v0.16.x
 
-The environments in `home` are those of run.py, and MXNet's outcomes are kept there
-(`<library>-mxnet.xml`; delete a file to run it again). Prints how many of the tests that pass
-under MXNet pass under minimx, and names the others; 1 if less than 99 % do. The same
-seeds are used under both. A test that takes more than five minutes fails.
+The environments in `home` are those of run.py. MXNet's outcomes are kept there, in
+`<library>-mxnet.xml`; delete a file to run it again. Prints how many of the tests that
+pass under MXNet pass under minimx, and names the others; 1 if less than 99 % do. The
+same seeds are used under both. A test that takes more than five minutes fails.
 """
 
 from __future__ import annotations
