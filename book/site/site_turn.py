@@ -42,6 +42,7 @@ EMPTY = (
 )
 #: What modules of the core ask for by name (`core/extensions.py`).
 ASKED_FOR = (
+    "minimx.fast.compiled",
     "minimx.tools.knob_declarations",
     "minimx.tools.memory",
     "minimx.tools.record_curves",

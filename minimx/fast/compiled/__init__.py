@@ -78,6 +78,8 @@ def fitting() -> Path:
 
 def why_not() -> str:
     """Why a process that starts now would find no build; "" if it would."""
+    if not ROOT.is_dir():
+        return "its sources are in an archive, as in a page of the book."
     if not builds().is_dir():
         return f"no build is in {builds().parent}. `{COMMAND}` makes one."
     if not fitting().is_dir():

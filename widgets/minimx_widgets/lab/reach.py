@@ -291,6 +291,11 @@ RULES: tuple[Rule, ...] = (
         "acts on the message of an error",
     ),
     Rule("MINIMX_RECORD_CAPACITY", never, "acts on the record of the next training"),
+    Rule(
+        "MXNET_ENABLE_CYTHON MXNET_ENFORCE_CYTHON",
+        never,
+        "acts when a process starts; this one runs",
+    ),
     Rule("MINIMX_CACHE", never, "acts when a kernel is compiled; these are"),
     Rule("MINIMX_PROGRESS", never, "acts on the command `minimx compile`"),
 )
