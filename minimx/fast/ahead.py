@@ -45,14 +45,18 @@ def begin(everything: bool = False) -> None:
         return
     others = {k: v for k, v in os.environ.items() if k not in knobs}
     paths = {"PYTHONPATH": os.pathsep.join(sys.path), "MINIMX_CACHE": str(folder)}
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-c", _COMMAND.format(everything=everything)],
-        stdin=subprocess.PIPE,  # ends with this process, however that ends
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=others | paths,
-        bufsize=0,
-    )
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-c", _COMMAND.format(everything=everything)],
+            stdin=subprocess.PIPE,  # ends with this process, however that ends
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=others | paths,
+            bufsize=0,
+        )
+    except OSError:  # this process may start no other: it compiles alone
+        _running.append(None)
+        return
     _running.append(child)
     atexit.register(end, child)
 

@@ -73,6 +73,21 @@ def test_one_processor_is_left_to_the_program(
     assert started == []
 
 
+def test_where_no_process_may_be_started_the_program_compiles_alone(
+    started: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the sandbox that grades exercises."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError("Operation not permitted")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    ahead.begin()
+    ahead.report("conv")
+    monkeypatch.undo()
+    assert started == []
+
+
 def alive(process: int) -> bool:
     """Whether a process runs; one that ended and was not waited for does not."""
     status = Path(f"/proc/{process}/stat")
