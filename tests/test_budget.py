@@ -48,7 +48,7 @@ WINGS = {
     "ONNX": ("onnx", 2_280),
     "experiments on records": ("experiments", 2_080),
     "names for libraries": ("libraries library registry", 530),
-    "tools": ("profiler monitor visualization test_utils commands tools", 10_420),
+    "tools": ("profiler monitor visualization test_utils commands tools", 10_424),
     "policies of users": ("policies", 1_790),
     "networks on integers": ("quantization", 710),
     "the rest": ("", 1_102),

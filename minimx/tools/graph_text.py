@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any
 
+from minimx.core.dtypes import resolve
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.ops.registry import Op
 from minimx.core.ops.spec import Spec
@@ -43,6 +44,8 @@ def settings(op: Op, explicit: Collection[str] = ()) -> dict[str, str]:
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value)) + ".0"
+    if isinstance(value, type):  # dtype=np.float32
+        return str(resolve(value).name)
     return str(value)
 
 

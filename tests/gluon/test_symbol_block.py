@@ -224,3 +224,14 @@ def test_libraries_keep_how_arguments_and_outputs_are_nested(tmp_path: Path) -> 
     assert [one.asnumpy()[0] for one in (first, second, third)] == [4, 6, 1]
     with pytest.raises(AttributeError, match="follows from a call"):
         block._out_format = 0
+
+
+def test_a_type_of_numpy_is_written_by_its_name(tmp_path: Path) -> None:
+    double: Any = np.float64
+    alpha, beta = mx.sym.var("alpha"), mx.sym.var("beta")
+    drawn = mx.sym.sample_gamma(alpha, beta, dtype=double, name="drawn")
+    drawn.save(str(tmp_path / "drawn.json"))
+    read = mx.sym.load(str(tmp_path / "drawn.json"))
+    assert read.attr_dict()["drawn"]["dtype"] == "float64"
+    found = read.eval(alpha=nd.ones((3,)), beta=nd.ones((3,)))[0]
+    assert found.dtype == np.float64
