@@ -91,12 +91,11 @@ class _Pass:
         made = Node(
             op, [*values, *ranges], PREFIX + node.name, node.attrs, layer=node.layer
         )
-        outs = tuple(Entry(made, k) for k in range(3))
         if rule.requantize:
             narrow = lookup(_REQUANTIZE).of(out_type=self.choice.dtype)
-            made = Node(narrow, outs, f"requantize_{node.name}", layer=node.layer)
-            outs = tuple(Entry(made, k) for k in range(3))
-        return outs  # type: ignore[return-value]
+            name = f"requantize_{node.name}"
+            made = Node(narrow, _ranged_outs(made), name, layer=node.layer)
+        return _ranged_outs(made)
 
     def _ranged(self, entry: Entry) -> Ranged:
         """An entry of the old graph as integers; made of real numbers if need be."""
@@ -107,18 +106,32 @@ class _Pass:
         if source.op is None and source.name in self.offline:
             name = source.name + SUFFIX
             kinds = {name: "int8", f"{name}_min": "float32", f"{name}_max": "float32"}
-            variables = [
-                Node(None, (), word, {"__dtype__": kind}, layer=source.layer)
+            one, low, high = (
+                Entry(Node(None, (), word, {"__dtype__": kind}, layer=source.layer))
                 for word, kind in kinds.items()
-            ]
-            outs = tuple(map(Entry, variables))
+            )
+            outs = one, low, high
         else:
             op = lookup(_QUANTIZE).of(out_type=self.choice.dtype)
             name = entry.name + SUFFIX
             made = Node(op, [self.real(entry)], name, layer=source.layer)
-            outs = tuple(Entry(made, k) for k in range(3))
-        self.integers[entry] = outs  # type: ignore[assignment]
-        return outs  # type: ignore[return-value]
+            outs = _ranged_outs(made)
+        self.integers[entry] = outs
+        return outs
+
+
+def _ranged_outs(node: Node) -> Ranged:
+    """The integers that a node gives, and the ends of their range."""
+    return Entry(node, 0), Entry(node, 1), Entry(node, 2)
+
+
+def _with_range(
+    node: Node, op: Op, inputs: Sequence[Entry], low: Any, high: Any
+) -> Sequence[Entry]:
+    """The outputs of a node whose operator `op` has a measured range."""
+    settings: dict[str, Any] = dict(op.settings)
+    settings |= {"min_calib_range": low, "max_calib_range": high}
+    return outputs_of(node.with_op(type(op).of(**settings), tuple(inputs)))
 
 
 def measured(node: Node) -> str:
@@ -147,12 +160,10 @@ def with_table(graph: Graph, table: Table) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Sequence[Entry] | None:
         found = table.get(measured(node))
-        if found is None:
+        if found is None or node.op is None:
             return None
         low, high = map(float, found)
-        settings: dict[str, Any] = dict(node.op.settings)  # type: ignore[union-attr]
-        settings |= {"min_calib_range": low, "max_calib_range": high}
-        return outputs_of(node.with_op(type(node.op).of(**settings), inputs))  # type: ignore[union-attr]
+        return _with_range(node, node.op, inputs, low, high)
 
     return rewritten(graph, change)
 
@@ -165,12 +176,9 @@ def narrowed(graph: Graph) -> Graph:
             return None
         made = inputs[0].node
         ends: Any = node.op.settings
-        if not _is_requantized(made.op) or ends["min_calib_range"] is None:
+        low, high = ends["min_calib_range"], ends["max_calib_range"]
+        if made.op is None or not _is_requantized(made.op) or low is None:
             return None
-        settings = dict(made.op.settings)  # type: ignore[union-attr]
-        settings |= {
-            word: ends[word] for word in ("min_calib_range", "max_calib_range")
-        }
-        return outputs_of(made.with_op(type(made.op).of(**settings), made.inputs))  # type: ignore[union-attr]
+        return _with_range(made, made.op, made.inputs, low, high)
 
     return rewritten(graph, change)

@@ -27,16 +27,23 @@ def _channels_second(at: Call) -> None:
         )
 
 
+def _window(settings: Any, axes: int) -> dict[str, Any]:
+    """How a window moves over so many axes."""
+    return {
+        "kernel_shape": settings["kernel"],
+        "strides": _each(settings["stride"], axes, 1),
+        "dilations": _each(settings["dilate"], axes, 1),
+        "pads": _each(settings["pad"], axes, 0) * 2,
+    }
+
+
 @translates("Convolution")
 def _convolution(at: Call, x: Value, weight: Value, bias: Value | None = None) -> Any:
     _channels_second(at)
     settings, axes = at.op.settings, at.ndim() - 2
     return at(
         "Conv", x, weight, bias,
-        kernel_shape=settings["kernel"],
-        strides=_each(settings["stride"], axes, 1),
-        dilations=_each(settings["dilate"], axes, 1),
-        pads=_each(settings["pad"], axes, 0) * 2,
+        **_window(settings, axes),
         group=settings["num_group"],
     )  # fmt: skip
 
@@ -49,10 +56,7 @@ def _deconvolution(at: Call, x: Value, weight: Value, bias: Value | None = None)
         raise at.refused("has a target_shape. Say pad and adj in its place")
     return at(
         "ConvTranspose", x, weight, bias,
-        kernel_shape=settings["kernel"],
-        strides=_each(settings["stride"], axes, 1),
-        dilations=_each(settings["dilate"], axes, 1),
-        pads=_each(settings["pad"], axes, 0) * 2,
+        **_window(settings, axes),
         output_padding=_each(settings["adj"], axes, 0),
         group=settings["num_group"],
     )  # fmt: skip

@@ -48,6 +48,19 @@ class Users:
 
         return step
 
+    def epochs(self, module: Any, feed: Any, metric: Any) -> Run:
+        """The loop of `Module`: a pass over `feed`, with a metric."""
+
+        def step() -> None:
+            feed.reset()
+            metric.reset()
+            for batch in feed:
+                module.forward_backward(batch)
+                module.update()
+                module.update_metric(metric, batch.label)
+
+        return self.repeat(step)
+
     def user_tagger(self) -> Run:
         """A tag for each word of single sentences, by an LSTM in both directions."""
         mx, nn = self.mx, self.mx.gluon.nn
@@ -312,17 +325,7 @@ class Users:
         module.init_optimizer(
             kvstore=None, optimizer="sgd", optimizer_params={"learning_rate": 0.01}
         )
-        metric = mx.metric.MSE()
-
-        def step() -> None:
-            feed.reset()
-            metric.reset()
-            for batch in feed:
-                module.forward_backward(batch)
-                module.update()
-                module.update_metric(metric, batch.label)
-
-        return self.repeat(step)
+        return self.epochs(module, feed, mx.metric.MSE())
 
     def user_module(self) -> Run:
         """An epoch of a small network in the loop of `Module`, with its metric."""
@@ -336,17 +339,7 @@ class Users:
         module.bind(feed.provide_data, feed.provide_label)
         module.init_params(mx.init.Xavier())
         module.init_optimizer(optimizer_params={"learning_rate": 0.01})
-        metric = mx.metric.Accuracy()
-
-        def step() -> None:
-            feed.reset()
-            metric.reset()
-            for batch in feed:
-                module.forward_backward(batch)
-                module.update()
-                module.update_metric(metric, batch.label)
-
-        return self.repeat(step)
+        return self.epochs(module, feed, mx.metric.Accuracy())
 
     def user_resnet(self) -> Run:
         """ResNet-18 of the zoo on sixteen small images, layer by layer."""
