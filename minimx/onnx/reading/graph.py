@@ -12,6 +12,7 @@ from minimx.core.errors import DataError, OperatorError, did_you_mean
 from minimx.core.graph.values.infer import infer
 from minimx.core.shapes import Open
 from minimx.onnx import files
+from minimx.onnx.names import unused
 from minimx.onnx.reading import (
     elementwise,
     layers,
@@ -112,12 +113,7 @@ class Reader:
 
     def unique(self, name: str) -> str:
         """A name that nothing has yet."""
-        found, k = name, 1
-        while found in self._taken:
-            k += 1
-            found = f"{name}_{k}"
-        self._taken.add(found)
-        return found
+        return unused(name, self._taken)
 
     def _known(self, name: str, array: Any) -> Known:
         self._taken.add(name)

@@ -24,6 +24,7 @@ from minimx.core.operators.views import View
 from minimx.core.ops.registry import ALIASES, REGISTRY, Op, bind
 from minimx.core.shapes import is_whole
 from minimx.onnx import files
+from minimx.onnx.names import unused
 from minimx.onnx.writing import (
     elementwise,
     layers,
@@ -127,12 +128,7 @@ class Writer:
         return made
 
     def _unique(self, name: str) -> str:
-        found, k = name, 1
-        while found in self._taken:
-            k += 1
-            found = f"{name}_{k}"
-        self._taken.add(found)
-        return found
+        return unused(name, self._taken)
 
     # -- node by node -----------------------------------------------------------------
 
