@@ -12,6 +12,7 @@ the program. `minimx compile` has one too, which goes from the last kernel to th
 from __future__ import annotations
 
 import atexit
+import fnmatch
 import os
 import subprocess
 import sys
@@ -26,8 +27,8 @@ from minimx.core.knobs.declarations.engine import usable_cores
 from minimx.operators.warm import CALLS, Call
 
 _COMMAND = "from minimx.fast.ahead import main; main({everything})"
-#: The second process; in that process itself an entry says not to begin another.
-_running: list[subprocess.Popen[bytes] | None] = []
+#: The second process, by the one that has begun it: a fork has none, and begins none.
+_running: dict[int, subprocess.Popen[bytes] | None] = {}
 
 
 def begin(everything: bool = False) -> None:
@@ -55,40 +56,40 @@ def begin(everything: bool = False) -> None:
             bufsize=0,
         )
     except OSError:  # this process may start no other: it compiles alone
-        _running.append(None)
+        _running[os.getpid()] = None
         return
-    _running.append(child)
+    _running[os.getpid()] = child
     atexit.register(end, child)
 
 
 def report(file: str) -> None:
     """Let the second process know of a file whose kernels the program compiles."""
-    if _running and _running[0] is not None and _running[0].stdin is not None:
+    if (child := _running.get(os.getpid())) and child.stdin:
         try:
-            _running[0].stdin.write(f"{file}\n".encode())
+            child.stdin.write(f"{file}\n".encode())
         except BrokenPipeError:  # it has ended
-            _running[0] = None
+            _running[os.getpid()] = None
 
 
 def empty(folder: Path) -> bool:
     """Whether no kernel was compiled yet."""
-    return next(folder.rglob("*.nbc"), None) is None
+    # Unlike rglob, os.walk passes over what another process removes meanwhile.
+    return not any(fnmatch.filter(names, "*.nbc") for _, _, names in os.walk(folder))
 
 
 def end(child: subprocess.Popen[bytes]) -> None:
     """Stop compiling ahead; files that are being written are left out whole."""
     child.kill()
-    child.wait()
+    child.communicate()  # closes the pipe
 
 
 def main(everything: bool) -> None:
     """Compile what is expected, or everything from the end, until the parent ends."""
-    _running.append(None)
+    _running[os.getpid()] = None
     said = _Files()
     threading.Thread(target=said.follow, daemon=True).start()
     if everything:
-        for _ in warm_up(backwards=True):
-            pass
+        list(warm_up(backwards=True))
     for call in said.expected():
         call.run()
 

@@ -25,7 +25,7 @@ import os, time
 from minimx.core.knobs.declarations.engine import usable_cores
 from minimx.fast import ahead
 ahead.begin()
-print(ahead._running[0].pid, flush=True)
+print(ahead._running[os.getpid()].pid, flush=True)
 time.sleep({seconds})
 """
 
@@ -40,7 +40,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
     monkeypatch.setattr(subprocess, "Popen", start)
     monkeypatch.setattr(atexit, "register", lambda *_: None)
-    monkeypatch.setattr(ahead, "_running", [])
+    monkeypatch.setattr(ahead, "_running", {})
     monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
     monkeypatch.setattr(ahead, "cache_dir", lambda: tmp_path)
     return found
@@ -156,16 +156,47 @@ def test_the_program_reports_its_files_until_the_other_has_ended(
         stdout=subprocess.PIPE,
         bufsize=0,
     )
-    monkeypatch.setattr(ahead, "_running", [child])
+    monkeypatch.setattr(ahead, "_running", {os.getpid(): child})
     ahead.report("conv")
     assert child.stdout is not None and child.stdout.read() == b"conv\n"
     child.stdout.close()
     child.wait()
     ahead.report("norm")
-    assert ahead._running == [None]
+    assert ahead._running == {os.getpid(): None}
     ahead.report("norm")  # and no other is begun for it
     assert child.stdin is not None
     child.stdin.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="has no forks")
+def test_a_fork_reports_nothing_and_lets_the_second_process_live(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not even where it has closed the pipe and its number is another file's."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; print(sys.stdin.read())"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    )
+    assert child.stdin is not None and child.stdout is not None
+    monkeypatch.setattr(ahead, "_running", {os.getpid(): child})
+    fork = os.fork()
+    if not fork:
+        ahead.report("of the fork")
+        ahead.begin()
+        os._exit(len(ahead._running) != 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 0
+    assert child.poll() is None
+    ahead.report("conv")
+    child.stdin.close()
+    assert child.stdout.read() == b"conv\n\n"
+    child.stdout.close()
+    child.wait()
+
+
+def test_a_folder_that_is_gone_meanwhile_has_no_kernels(tmp_path: Path) -> None:
+    assert ahead.empty(tmp_path / "gone")
 
 
 def test_what_comes_after_a_file_needs_kernels_of_a_file_that_there_is() -> None:

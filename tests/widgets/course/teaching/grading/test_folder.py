@@ -138,7 +138,7 @@ def test_right_wrong_and_malicious(handout: Path, tmp_path: Path) -> None:
     rows, done = graded(tmp_path)
     assert done.returncode == 0, done.stderr
     found = {(row["learner"], row["exercise"]): row for row in rows}
-    assert [float(found["right", name]["points"]) for name in RIGHT] == [2, 3]
+    assert [float(found["right", name]["points"]) for name in RIGHT] == [2, 3], rows
     for learner in ("wrong", "malicious"):
         assert [float(found[learner, name]["points"]) for name in RIGHT] == [0, 0]
     assert "1 - share" in found["wrong", "14-amdahl"]["idea"]
