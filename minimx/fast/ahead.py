@@ -12,6 +12,7 @@ the program. `minimx compile` has one too, which goes from the last kernel to th
 from __future__ import annotations
 
 import atexit
+import contextlib
 import fnmatch
 import os
 import subprocess
@@ -46,7 +47,8 @@ def begin(everything: bool = False) -> None:
         return
     others = {k: v for k, v in os.environ.items() if k not in knobs}
     paths = {"PYTHONPATH": os.pathsep.join(sys.path), "MINIMX_CACHE": str(folder)}
-    try:
+    _running[os.getpid()] = None  # if it may start no process, it compiles alone
+    with contextlib.suppress(OSError):
         child = subprocess.Popen(
             [sys.executable, "-P", "-c", _COMMAND.format(everything=everything)],
             stdin=subprocess.PIPE,  # ends with this process, however that ends
@@ -55,11 +57,8 @@ def begin(everything: bool = False) -> None:
             env=others | paths,
             bufsize=0,
         )
-    except OSError:  # this process may start no other: it compiles alone
-        _running[os.getpid()] = None
-        return
-    _running[os.getpid()] = child
-    atexit.register(end, child)
+        _running[os.getpid()] = child
+        atexit.register(end, child)
 
 
 def report(file: str) -> None:
@@ -110,11 +109,12 @@ class _Files:
         os._exit(0)
 
     def expected(self) -> Iterator[Call]:
-        """Calls that the program will need, those of its end first, as they come up."""
+        """Calls that the program will need, the most urgent first, as they come up."""
         left = [call for call in CALLS if call.after]
         while left:
             with self.changed:
                 self.changed.wait_for(lambda: any(c.after in self.names for c in left))
                 call = next(c for c in reversed(left) if c.after in self.names)
             left.remove(call)
-            yield call
+            if call.before not in self.names:
+                yield call

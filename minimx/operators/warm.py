@@ -7,7 +7,7 @@ several threads, large as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from minimx.core.ops.registry import REGISTRY
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape
 
+EVERY = range(99)  # inputs of an operator
 LARGE = 1 << 18  # elements: above MXNET_CPU_PARALLEL_SIZE as it is delivered
 MEDIUM = 1 << 14  # elements: too many to hold the GIL, too few for threads
 
@@ -32,16 +33,19 @@ class Call:
     op: str
     shapes: tuple[Shape, ...]
     settings: dict[str, Any] = field(default_factory=dict)
-    gradient: bool = False
-    #: The file of kernels that a program which needs this has compiled from before.
+    #: Which inputs' gradients to compute, by position; none is the operator itself.
+    gradient: Container[int] = ()
+    #: The file of kernels that a program which needs this has compiled from before, and
+    #: the one from which it compiles when it has come to this.
     after: str = ""
+    before: str = ""
 
     def run(self) -> None:
         """Plan, then compute on ones: the operator, or those of its gradient."""
         op = lookup(self.op).of(**self.settings)
         specs = tuple(Spec.of(shape, FLOAT32) for shape in self.shapes)
         if self.gradient:
-            launch_gradient(op, specs)
+            launch_gradient(op, specs, self.gradient)
         else:
             launch(op, specs)
 
@@ -72,13 +76,14 @@ class _Ones:
         return found if op.visible > 1 else found[0]
 
 
-def launch_gradient(op: Op, ins: tuple[Spec, ...]) -> None:
-    """Run the kernels of the gradient of an operator."""
+def launch_gradient(op: Op, ins: tuple[Spec, ...], by: Container[int] = EVERY) -> None:
+    """Run the kernels of the gradients of an operator by these inputs."""
     outs = op.plan(ins).outs
     known = dict(zip(op.inputs, ins, strict=True))
     known |= {f"out{k}" if k else "out": spec for k, spec in enumerate(outs)}
     saved = [_Ones(known[name]) for name in op.saves]
-    op.grad(GradContext(ins, outs, (True,) * len(ins)), _Ones(outs[0]), *saved)
+    wanted = tuple(k in by for k in range(len(ins)))
+    op.grad(GradContext(ins, outs, wanted), _Ones(outs[0]), *saved)
 
 
 def _recurrent(mode: str, gates: int) -> Iterator[Call]:
@@ -87,7 +92,7 @@ def _recurrent(mode: str, gates: int) -> Iterator[Call]:
     shapes = ((2, 4, 8), (gates * 8 * (8 + 8 + 2),), *states)
     settings = {"mode": mode, "state_size": 8, "num_layers": 1, "training": True}
     yield Call("RNN", shapes, settings)
-    yield Call("RNN", shapes, settings, True, "recurrent")
+    yield Call("RNN", shapes, settings, EVERY, "recurrent")
 
 
 _ROW, _SQUARE, _IMAGE = (64,), (8, 8), (2, 4, 8, 8)
@@ -95,7 +100,12 @@ _CONV = {"kernel": (3, 3), "num_filter": 4}
 #: As many channels as Winograd's algorithm wants.
 _DEEP = ((2, 64, 16, 16), (64, 64, 3, 3))
 _PADDED = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 64, "no_bias": True}
+#: Images so small that pieces take filters of them.
+_NARROW = ((2, 256, 14, 14), (512, 256, 1, 1))
+_STRIDED = {"kernel": (1, 1), "stride": (2, 2), "num_filter": 512, "no_bias": True}
 _POOL = {"kernel": (2, 2), "stride": (2, 2)}
+_WHOLE = {"global_pool": True, "pool_type": "avg"}
+_UPDATES = (("sgd_update", 2), ("sgd_mom_update", 3), ("adam_update", 4))
 _LOG = {"axis": 1, "scale": 1, "log": True}
 
 CALLS = (
@@ -125,33 +135,30 @@ CALLS = (
     Call("batch_dot", ((2, 4, 4), (2, 4, 4))),
     Call("softmax", (_SQUARE,)),
     Call("log_softmax", (_SQUARE,)),
-    Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),
     Call("Pooling", (_IMAGE,), _POOL),
     Call("Pooling", (_IMAGE,), {**_POOL, "kernel": (3, 3)}),
     Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}),
-    Call("Pooling", (_IMAGE,), {"global_pool": True, "pool_type": "avg"}),
-    Call("Pooling", (_IMAGE,), _POOL, True, "pooling"),
-    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, True),
+    Call("Pooling", (_IMAGE,), _WHOLE),
+    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, EVERY),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}),
-    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, True, "norm"),
     Call("Dropout", (_SQUARE,), {"training": True}),
     *_recurrent("gru", 3),
     *_recurrent("lstm", 4),
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
-    Call("Convolution", _DEEP, _PADDED, after="norm"),
-    Call("Convolution", _DEEP, _PADDED, True, "winograd"),
-    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, True, "conv"),
+    # what the second process compiles meanwhile, the most urgent at the end
+    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
+    Call("Pooling", (_IMAGE,), _POOL, EVERY, "pooling"),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (1, 2), "conv"),
+    Call("Pooling", (_IMAGE,), _WHOLE, EVERY, "winograd"),
+    Call("Convolution", _NARROW, _STRIDED, (1,), "winograd"),
+    Call("Convolution", _DEEP, _PADDED, EVERY, "winograd"),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (0,), "conv"),
+    Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, EVERY, "norm"),
+    Call("Convolution", _DEEP, _PADDED, after="norm", before="winograd"),
+    Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),
     Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
     Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),
-    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
-    *(
-        Call(name, ((LARGE,),) * arrays, {"lr": 0.1})
-        for name, arrays in (
-            ("sgd_update", 2),
-            ("sgd_mom_update", 3),
-            ("adam_update", 4),
-        )
-    ),
+    *(Call(name, ((LARGE,),) * arrays, {"lr": 0.1}) for name, arrays in _UPDATES),
 )
 
 
