@@ -101,7 +101,7 @@ _CONV = {"kernel": (3, 3), "num_filter": 4}
 _DEEP = ((2, 64, 16, 16), (64, 64, 3, 3))
 _PADDED = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 64, "no_bias": True}
 #: Images so small that pieces take filters of them.
-_NARROW = ((2, 256, 14, 14), (512, 256, 1, 1))
+_NARROW = ((1, 512, 14, 14), (512, 512, 1, 1))
 _STRIDED = {"kernel": (1, 1), "stride": (2, 2), "num_filter": 512, "no_bias": True}
 _POOL = {"kernel": (2, 2), "stride": (2, 2)}
 _WHOLE = {"global_pool": True, "pool_type": "avg"}
@@ -150,9 +150,9 @@ CALLS = (
     Call("Pooling", (_IMAGE,), _POOL, EVERY, "pooling"),
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (1, 2), "conv"),
     Call("Pooling", (_IMAGE,), _WHOLE, EVERY, "winograd"),
-    Call("Convolution", _NARROW, _STRIDED, (1,), "winograd"),
     Call("Convolution", _DEEP, _PADDED, EVERY, "winograd"),
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (0,), "conv"),
+    Call("Convolution", _NARROW, _STRIDED, (1,), "conv_cut"),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, EVERY, "norm"),
     Call("Convolution", _DEEP, _PADDED, after="norm", before="winograd"),
     Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),

@@ -16,13 +16,18 @@ import pytest
 from minimx.core import kernels
 from minimx.core.knobs import knobs
 from minimx.core.knobs.declarations.engine import usable_cores
+from minimx.core.ops import Op
+from minimx.core.ops.spec import Spec
 from minimx.fast import ahead
+from minimx.operators import warm
 from minimx.operators.warm import CALLS, Call
 
 #: A program that starts the second process, says so, and lives for a while or dies.
 PROGRAM = """
 import os, time
 from minimx.core.knobs.declarations.engine import usable_cores
+from minimx.core.ops import Op
+from minimx.core.ops.spec import Spec
 from minimx.fast import ahead
 ahead.begin()
 print(ahead._running[os.getpid()].pid, flush=True)
@@ -199,13 +204,42 @@ def test_a_folder_that_is_gone_meanwhile_has_no_kernels(tmp_path: Path) -> None:
     assert ahead.empty(tmp_path / "gone")
 
 
-def test_what_comes_after_a_file_needs_kernels_of_a_file_that_there_is() -> None:
+def test_calls_wait_for_files_of_kernels_that_there_are() -> None:
+    packages = ("core.kernels.cpu", "operators.kernels.layers", "fast.cpu")
     for call in CALLS:
-        for package in ("core.kernels.cpu", "operators.kernels.layers", "fast.cpu"):
-            if find_spec(f"minimx.{package}.{call.after or 'conv'}"):
-                break
-        else:
-            raise AssertionError(f"{call.op} comes after {call.after!r}")
+        for file in filter(None, (call.after, call.before)):
+            found = [find_spec(f"minimx.{package}.{file}") for package in packages]
+            assert any(found), f"{call.op} waits for {file!r}"
+
+
+def test_what_the_program_has_come_to_itself_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ahead_of = Call("1", (), after="norm", before="winograd")
+    gradient = Call("2", (), gradient=(1,), after="winograd")
+    monkeypatch.setattr(ahead, "CALLS", (gradient, ahead_of))
+    files = ahead._Files()
+    files.names |= {"norm", "winograd"}
+    assert [*files.expected()] == [gradient]
+    files.names.remove("winograd")
+    assert next(files.expected()) is ahead_of
+
+
+def test_the_gradient_of_a_call_is_that_by_the_inputs_it_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run: list[str] = []
+
+    def launch(op: Op, specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+        run.append(op.name)
+        return op.plan(specs).outs
+
+    monkeypatch.setattr(warm, "launch", launch)
+    shapes, settings = ((4, 8), (2, 8)), {"num_hidden": 2, "no_bias": True}
+    Call("FullyConnected", shapes, settings).run()
+    for wanted in ((0,), (1,), warm.EVERY):
+        Call("FullyConnected", shapes, settings, wanted).run()
+    assert run == ["FullyConnected", "dot", "dot", "dot", "dot"]
 
 
 def test_knobs_of_the_program_are_not_handed_on(
