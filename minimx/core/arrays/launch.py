@@ -34,7 +34,6 @@ from minimx.core.arrays.chunk import Chunk
 from minimx.core.autograd import record_call, state
 from minimx.core.drivers import backend_of, during
 from minimx.core.engine import NORMAL
-from minimx.core.engine.origin import capture
 from minimx.core.errors import DeviceError, DTypeError, OperatorError, ShapeError
 from minimx.core.events import attribution, owner
 from minimx.core.ops.failing import explained
@@ -114,11 +113,8 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
         run = partial(_run2, op, plan.kernel, a, b, out)
     if watching is not None:
         run = watching(op, inputs, (out,), run)
-    current, origin = engine.current, None
-    if current.notes_origins:
-        origin = attribution.origin or capture(3)  # from the caller of `invoke` on
-    op_id = current.push(
-        run, device, reads, (out.chunk,), plan.name, 0, NORMAL, plan.cost, origin
+    op_id = engine.current.push(
+        run, device, reads, (out.chunk,), plan.name, 0, NORMAL, plan.cost
     )
     if state.recording:
         record_call(op, inputs, (out,), plan, op_id, specs)
@@ -228,14 +224,7 @@ def _push(
         run = watching(op, inputs, outs, run)
     if on_cuda:
         run = during(device, run)
-    return engine.current.push(
-        run,
-        device,
-        reads,
-        writes,
-        plan.name,
-        cost=plan.cost,
-    )
+    return engine.current.push(run, device, reads, writes, plan.name, cost=plan.cost)
 
 
 def _with_extras(

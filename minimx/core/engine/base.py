@@ -32,21 +32,13 @@ class Engine(ABC):
     name: str
     open = True  # False while it closes and afterwards: pushes go to the next engine
     bulks = True  # whether operations may be joined
-    notes_origins = True  # at each push; else only once something went wrong
     clock: Callable[[], int] = staticmethod(perf_counter_ns)  # of all events
 
     def push(
-        self,
-        fn: Callable[[], object],
-        device: Device,
-        reads: Sequence[Var],
-        writes: Sequence[Var],
-        name: str,
-        priority: int = 0,
-        prop: int = NORMAL,
-        cost: Work | None = None,
-        origin: Origin | None = None,
-    ) -> int:
+        self, fn: Callable[[], object], device: Device, reads: Sequence[Var],
+        writes: Sequence[Var], name: str, priority: int = 0, prop: int = NORMAL,
+        cost: Work | None = None, origin: Origin | None = None,
+    ) -> int:  # fmt: skip
         """Queue `fn`, to be called when its vars are ready.
 
         reads, writes: in any order, repetitions do no harm. name: what timelines and

@@ -110,7 +110,6 @@ class Collection:
         )
         joined.trace = trace
         joined.adds = 0  # the parts count the versions
-        joined.short = all(part.short for part in self._parts)
         return joined
 
 

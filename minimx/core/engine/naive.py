@@ -36,7 +36,6 @@ class NaiveEngine(Engine):
 
     name = "NaiveEngine"
     bulks = False
-    notes_origins = False
 
     def __init__(
         self, successor: Callable[[Engine], Engine], spend: Spend | None = None
@@ -51,17 +50,10 @@ class NaiveEngine(Engine):
         self._running = 0
 
     def push(
-        self,
-        fn: Callable[[], object],
-        device: Device,
-        reads: Sequence[Var],
-        writes: Sequence[Var],
-        name: str,
-        priority: int = 0,
-        prop: int = NORMAL,
-        cost: Work | None = None,
-        origin: Origin | None = None,
-    ) -> int:
+        self, fn: Callable[[], object], device: Device, reads: Sequence[Var],
+        writes: Sequence[Var], name: str, priority: int = 0, prop: int = NORMAL,
+        cost: Work | None = None, origin: Origin | None = None,
+    ) -> int:  # fmt: skip
         """Run `fn` before returning; the arguments are those of `Engine.push`.
 
         What `fn` raises goes through to the caller. Where nothing is recorded and

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from minimx.core.device import Device
 from minimx.core.engine.kinds import NORMAL
@@ -12,19 +11,15 @@ from minimx.core.engine.trace import Trace
 from minimx.core.engine.var import Claim, Var, distinct
 from minimx.core.events import Work
 
-#: Fewer operations and bytes than this take less time than a change of turns.
-SHORT: Final = 1 << 16
-
 
 class Operation(Claim):
     """One scheduled call of a function.
 
-    short: it is known to take less time than threads need to take turns. The operation
-    is the only thing that keeps `fn`, and whatever `fn` refers to, alive.
+    It is the only thing that keeps `fn`, and whatever `fn` refers to, alive.
     """
 
     __slots__ = (
-        "cost", "device", "fn", "name", "origin", "priority", "prop", "short", "trace",
+        "cost", "device", "fn", "name", "origin", "priority", "prop", "trace",
     )  # fmt: skip
 
     trace: Trace | None
@@ -59,6 +54,5 @@ class Operation(Claim):
         self.priority = priority
         self.prop = prop
         self.cost = cost
-        self.short = cost is not None and cost.flops < SHORT > cost.bytes_moved
         self.origin = origin
         self.trace = None

@@ -6,6 +6,9 @@ was in the way, else the worker that finished what was. The same class serves as
 pooled engine and as its engine with workers per device; only the layout of lanes
 differs.
 
+Brief work on the CPU is run by the pushing thread at once, if all workers are idle and
+nothing looks on. To wake a worker takes longer, and both want the interpreter.
+
 Three rules keep memory where the program expects it. A worker lets go of an operation
 as soon as it has run, before it wakes threads that wait. It holds nothing while it
 waits for work. And the last reference to an operation is never dropped under the lock,
@@ -15,11 +18,12 @@ because that may run the destructor of an array.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from minimx.core import events
 from minimx.core.device import Device
-from minimx.core.engine import bulking, turns
+from minimx.core.engine import bulking, urgency
 from minimx.core.engine.base import Engine
 from minimx.core.engine.failures import (
     pending_failures,
@@ -27,8 +31,10 @@ from minimx.core.engine.failures import (
     raise_oldest,
     raise_pending,
 )
-from minimx.core.engine.lanes import Layout, Sizes
+from minimx.core.engine.kinds import NORMAL
+from minimx.core.engine.lanes import Layout, Sizes, per_device, pooled
 from minimx.core.engine.operation import Operation
+from minimx.core.engine.origin import Origin, capture
 from minimx.core.engine.running import perform
 from minimx.core.engine.var import Claim, Var, append, release, var_lock, withdraw
 from minimx.core.engine.wait_log import logged
@@ -41,6 +47,11 @@ from minimx.core.engine.workers import (
     join,
     refuse_workers,
 )
+from minimx.core.events import Work
+
+#: Work of fewer operations and bytes is brief: a tenth of a millisecond, about.
+FLOPS: Final = 1 << 21
+BYTES: Final = 1 << 18
 
 
 class Waiter(Claim):
@@ -63,6 +74,14 @@ class Waiter(Claim):
         if ready is not None:
             hand_over(ready)
         self.wakeup.signal()
+
+
+def _free(reads: Sequence[Var], writes: Sequence[Var]) -> bool:
+    """Whether nothing uses the vars, and nothing wants what will be overwritten."""
+    for var in writes:
+        if var.writer or var.readers or (var.kept is not None and var.kept()):
+            return False
+    return not any(var.writer for var in reads)
 
 
 def _done() -> None:
@@ -105,18 +124,50 @@ class ThreadedEngine(Engine):
         self._workers: list[Worker] = []
         self._pushed = 0
         self._waiting: list[Wakeup] = []  # for everything to be done
-        self._all_short = False  # so that threads take turns rarely
+        # A scheduler of the user's is to see every operation.
+        self._runs_brief_work = layout in (pooled, per_device)
 
     # Pushing
+
+    def push(
+        self, fn: Callable[[], object], device: Device, reads: Sequence[Var],
+        writes: Sequence[Var], name: str, priority: int = 0, prop: int = NORMAL,
+        cost: Work | None = None, origin: Origin | None = None,
+    ) -> int:  # fmt: skip
+        """Queue `fn`, or run brief work here while all workers are idle.
+
+        The arguments are those of `Engine.push`. What `fn` raises poisons what it
+        writes, wherever it runs.
+        """
+        if (
+            cost is not None
+            and cost.flops < FLOPS
+            and cost.bytes_moved < BYTES
+            and device.device_type == "cpu"
+            and self._runs_brief_work
+            and events.recorder is None
+            and not (pending_failures or bulking.collected or urgency.users)
+        ):
+            with var_lock:  # which keeps all others from the vars
+                if self.open and not self._outstanding() and _free(reads, writes):
+                    try:
+                        fn()
+                    except Exception as error:
+                        origin = origin or events.attribution.origin or capture()
+                        made = Operation(fn, device, reads, writes, name, origin=origin)
+                        poison(made, error)
+                    for var in {*writes}:
+                        var.version += 1
+                    return 0
+        return super().push(
+            fn, device, reads, writes, name, priority, prop, cost, origin
+        )
 
     def submit(self, operation: Operation) -> None:
         """Append an operation to the queues of its vars; start it if it is ready."""
         lane = self._lanes.get((operation.device, operation.prop))
         if lane is None or lane.growing:
             lane = self._grown_lane(operation.device, operation.prop)
-        if self._all_short and not operation.short:
-            self._all_short = False
-            turns.take(turns.OFTEN)
         if lane is None or not self._append(operation, lane):
             self._successor(self).submit(operation)
 
@@ -168,7 +219,6 @@ class ThreadedEngine(Engine):
         """
         get, lock, unlock = worker.get, var_lock.acquire, var_lock.release
         spend = worker.spend
-        short = 0  # operations in a row
         while True:
             operation = get()
             if operation is None:
@@ -182,12 +232,6 @@ class ThreadedEngine(Engine):
             else:
                 perform(operation, worker.name, spend)
             operation.fn = _done  # its arrays are free before those who wait go on
-            short = short + 1 if operation.short else 0
-            if short == turns.ENOUGH:
-                short = 0
-                if not self._all_short:
-                    self._all_short = True
-                    turns.take(turns.RARELY)
             lock()
             ready = release(operation)
             unlock()

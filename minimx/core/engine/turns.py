@@ -1,15 +1,14 @@
 """How often threads take turns with the interpreter while engines have workers.
 
 A thread that wants the interpreter waits as long as the switch interval before it gets
-it from one that is busy with it. Two things pull in two directions:
-
-A worker that comes back from a long kernel wants its turn soon. Measured with kernels
-of 55 µs, pushed every 29 µs on two cores: of 1000 kernels 4 were done when the last one
-was pushed with Python's own 5 ms, 46 with 0.5 ms, 196 with 0.05 ms.
+it from one that is busy with it. A worker that comes back from a long kernel wants its
+turn soon. Measured with kernels of 55 µs, pushed every 29 µs on two cores: of 1000
+kernels 4 were done when the last one was pushed with Python's own 5 ms, 46 with 0.5 ms,
+196 with 0.05 ms.
 
 Each change of turns costs, on two cores, some tens of microseconds in which no thread
-works. Short operations hold the interpreter anyway, so nothing is won by taking turns
-after every twentieth of them.
+works. So brief operations are not handed to workers that would have to be woken
+(`ThreadedEngine.push`).
 """
 
 from __future__ import annotations
@@ -17,12 +16,8 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-# In seconds: while there are long operations, and while all are short.
+# In seconds, while an engine has workers.
 OFTEN: Final = 1e-4
-RARELY: Final = 5e-4
-
-#: After so many short operations in a row a worker has seen enough.
-ENOUGH: Final = 64
 
 # The interval before an engine changed it; None while it is the user's.
 _users: float | None = None

@@ -21,7 +21,7 @@ class Spec:
     24
     """
 
-    __slots__ = ("dtype", "nbytes", "shape", "size")
+    __slots__ = ("dtype", "nbytes", "shape", "size", "type_name")
 
     #: Who runs operators on arrays of this kind, `eager(op, inputs, out)`, where
     #: they are not blocks of numbers that a kernel can read (sparse arrays).
@@ -34,6 +34,7 @@ class Spec:
         self.dtype = dtype
         self.size = prod(shape)
         self.nbytes = self.size * dtype.itemsize
+        self.type_name = dtype.name  # which NumPy puts together anew each time
 
     @classmethod
     def of(cls, shape: Shape, dtype: DType) -> Spec:
@@ -85,7 +86,7 @@ class Cost:
 
         That is the first floating one, or the first.
         """
-        names = [spec.dtype.name for spec in specs]
+        names = [spec.type_name for spec in specs]
         floating = (name for name in names if "float" in name)
         return replace(self, dtype=next(floating, names[0] if names else ""))
 

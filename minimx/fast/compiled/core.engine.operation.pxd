@@ -1,4 +1,4 @@
 from minimx.core.engine.var cimport Claim
 
 cdef class Operation(Claim):
-    cdef public object cost, device, fn, name, origin, priority, prop, short, trace
+    cdef public object cost, device, fn, name, origin, priority, prop, trace

@@ -103,7 +103,8 @@ def _push(
     reads = [x.chunk for x in inputs]
     writes = [array.chunk for array in (*outs, *mutated)]
     kernel = found.kernel
-    if backend_of(device) == "cuda":
+    on_cuda = backend_of(device) == "cuda"
+    if on_cuda:
         every = [*inputs, *outs]
         changed = [*map(op.inputs.index, op.mutates), *range(len(inputs), len(every))]
         kernel = placed(op, kernel, [x.spec for x in every], changed)
@@ -121,15 +122,12 @@ def _push(
         args += [target(array) for array in outs]
         _through(destinations, kernel, args)
 
-    cost = _cost([*inputs, *outs])
+    touched = [*inputs, *outs]
+    cost = _cost([inputs[1]] * len(touched) if found.by_rows else touched)
+    run = during(device, work) if on_cuda else work
+    origin = attribution.origin
     return engine.current.push(
-        during(device, work),
-        device,
-        reads,
-        writes,
-        op.name,
-        cost=cost,
-        origin=attribution.origin,
+        run, device, reads, writes, op.name, cost=cost, origin=origin
     )
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from minimx.core.ops import Op
 from minimx.core.ops.registry import ALIASES
@@ -44,13 +44,20 @@ class Target(Protocol):
         """Room for so many elements."""
 
 
+Outs = Spec | tuple[Spec, ...]
+
+
 class Answer:
-    """What comes out of a call, and the kernel that computes it."""
+    """What comes out of a call, and the kernel that computes it.
 
-    __slots__ = ("kernel", "outs")
+    by_rows: of all arrays it touches only the rows that its second input stores.
+    """
 
-    def __init__(self, outs: Spec | tuple[Spec, ...], kernel: Any) -> None:
+    __slots__ = ("by_rows", "kernel", "outs")
+
+    def __init__(self, outs: Outs, kernel: Any, by_rows: bool = False) -> None:
         self.outs = outs if isinstance(outs, tuple) else (outs,)
+        self.by_rows = by_rows
         self.kernel: Callable[..., None] = kernel
 
 
@@ -84,6 +91,9 @@ def _load() -> None:
 
 def answer(op: Op, specs: tuple[Spec, ...]) -> Answer | None:
     """How an operator computes with inputs of these specs; None: only densely."""
-    _load()
-    found = TABLE.get((op.name, stypes_of(specs))) or TABLE.get((op.name, ("any",)))
-    return None if found is None else found(op, *specs)
+    key: Any = (specs,)  # kept beside the plan for these specs, and forgotten with it
+    if key not in op.plans:
+        _load()
+        found = TABLE.get((op.name, stypes_of(specs))) or TABLE.get((op.name, ("any",)))
+        op.plans[key] = cast(Any, None if found is None else found(op, *specs))
+    return cast("Answer | None", op.plans[key])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.dtypes import NARROW
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.operators.matmul import Dot
@@ -19,8 +20,7 @@ from minimx.operators.sparse import Answer, Target, rule
 
 def wide(array: Any) -> Any:
     """Half precision is multiplied and summed in single precision."""
-    narrow = array.dtype.name in ("float16", "bfloat16")
-    return array.astype(np.float32) if narrow else array
+    return array.astype(np.float32) if array.dtype in NARROW else array
 
 
 @contextmanager
@@ -76,28 +76,30 @@ def _csr_dense(lhs: Entries, rhs: Any, out: Any) -> None:
     _multiply(lhs, _columns(rhs), _columns(out))
 
 
-def _turned(parts: Entries, columns: int) -> Any:
+def _turned(parts: Entries, columns: int) -> tuple[Any, Any, Any]:
     """The transpose of a csr matrix."""
-    return find("sparse.turn")(wide(parts.data), parts.indices, parts.indptr, columns)
+    return find("sparse.turn")(wide(parts.data), parts.indices, parts.indptr, columns)  # type: ignore[no-any-return]
 
 
 def _turned_dense(columns: int) -> Any:
-    def run(lhs: Entries, rhs: Any, out: Any) -> None:
-        _multiply(_turned(lhs, columns), _columns(rhs), _columns(out))
-
-    return run
+    return lambda lhs, rhs, out: _multiply(
+        _turned(lhs, columns), _columns(rhs), _columns(out)
+    )
 
 
 def _turned_rows(columns: int) -> Any:
     def run(lhs: Entries, rhs: Any, out: Target) -> None:
-        data, rows, begins = _turned(lhs, columns)
-        stored = np.flatnonzero(np.diff(begins))
-        made = out.rows(len(stored))
-        np.copyto(made.indices, stored)
-        indptr = np.append(begins[stored], begins[-1:])
-        _multiply((data, rows, indptr), rhs, made.data)
+        _multiply_stored(*_turned(lhs, columns), rhs, out)
 
     return run
+
+
+def _multiply_stored(data: Any, rows: Any, begins: Any, rhs: Any, out: Target) -> None:
+    """Out = csr · rhs, of which only those rows are stored that have elements."""
+    stored = np.flatnonzero(np.diff(begins))
+    made = out.rows(len(stored))
+    np.copyto(made.indices, stored)
+    _multiply((data, rows, np.append(begins[stored], begins[-1:])), rhs, made.data)
 
 
 def _places(parts: Rows, length: int) -> Any:
@@ -121,8 +123,12 @@ def csr_rows(op: Any, lhs: Spec, rhs: Spec) -> Answer | None:
 
 
 def _csr_rows(lhs: Entries, rhs: Rows, out: Any) -> None:
+    rows = rhs.indices
     columns = int(lhs.indices.max()) + 1 if len(lhs.indices) else 0
-    last = int(rhs.indices.max()) + 1 if len(rhs.indices) else 0
+    last = int(rows.max()) + 1 if len(rows) else 0
+    if len(rows) == last >= columns and (rows[1:] > rows[:-1]).all():
+        _multiply(lhs, rhs.data, out)  # row i lies at i, for all that lhs names
+        return
     place = _places(rhs, max(columns, last))
     with widened(out) as total:
         find("sparse.entries_rows")(
@@ -140,11 +146,7 @@ def _turned_by_rows(length: int, columns: int) -> Any:
         data, back, begins = find("sparse.turn")(
             wide(lhs.data)[met], lhs.indices[met], kept, columns
         )
-        stored = np.flatnonzero(np.diff(begins))
-        made = out.rows(len(stored))
-        np.copyto(made.indices, stored)
-        indptr = np.append(begins[stored], begins[-1:])
-        _multiply((data, place[back], indptr), rhs.data, made.data)
+        _multiply_stored(data, place[back], begins, rhs.data, out)
 
     return run
 

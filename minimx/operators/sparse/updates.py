@@ -52,36 +52,31 @@ def update(op: Op, lazy: bool, specs: tuple[Spec, ...]) -> Answer:
     """The operator's own kernel, on the rows of the gradient or on everything."""
     weight, grad, *states = specs
     length = weight.shape[0]
+    kernel = op.compute(*map(dense, specs))  # it takes any number of rows
 
     def run(w: Any, g: Rows, *rest: Any) -> None:
         *slots, out = rest
         kept = [_state(slot, length, op.name) for slot in slots]
         target = _result(w, out, length, op.name)
         if lazy:
-            _on_rows(op, target, g, kept)
+            _on_rows(kernel, target, g, kept)
         else:
             full = np.zeros(weight.shape, weight.dtype)
             full[g.indices] = g.data
-            _kernel(op, target, full, kept)(target, full, *kept, target)
+            kernel(target, full, *kept, target)
 
-    return Answer(weight, run)
-
-
-def _kernel(op: Op, *arrays: Any) -> Any:
-    weight, grad, states = arrays
-    return op.compute(*[Spec(a.shape, a.dtype) for a in (weight, grad, *states)])
+    return Answer(weight, run, by_rows=lazy)
 
 
-def _on_rows(op: Op, target: Any, grad: Rows, states: list[Any]) -> None:
+def _on_rows(kernel: Any, target: Any, grad: Rows, states: list[Any]) -> None:
     """Take the rows out, update them, and put them back."""
     rows = grad.indices
     if not len(rows):
         return
-    weight = target[rows]
-    some = [state[rows] for state in states]
-    out = np.empty_like(weight)
-    _kernel(op, weight, grad.data, some)(weight, grad.data, *some, out)
-    target[rows] = out
+    weight = target.take(rows, 0)
+    some = [state.take(rows, 0) for state in states]
+    kernel(weight, grad.data, *some, weight)
+    target[rows] = weight
     for state, changed in zip(states, some, strict=True):
         state[rows] = changed
 

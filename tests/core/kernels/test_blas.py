@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from numba import types
 
 from minimx.core.kernels.cpu import blas, matmul
+from minimx.core.knobs import knobs
 
 PLAIN, TRANSPOSED = blas.PLAIN, blas.TRANSPOSED
 REALS = [
@@ -164,6 +166,19 @@ def test_products_are_numpys(
     left = a.swapaxes(1, 2) if ta else a
     expected = left @ (b.swapaxes(1, 2) if tb else b)
     np.testing.assert_allclose(out, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "way"), [(25, "serial"), (26, "threaded")])
+def test_sixteen_multiplications_count_as_an_element(
+    n: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+    ways = {w: lambda *args, w=w: used.append(w) for w in ("serial", "threaded")}
+    monkeypatch.setattr(matmul, "_tiles", SimpleNamespace(**ways))
+    a = np.ones((n, n), np.float32)
+    with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=1000):
+        matmul.product(a, a.copy(), np.empty_like(a))
+    assert used == [way]
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))

@@ -153,3 +153,24 @@ def test_only_square_matrices_of_real_numbers_are_taken() -> None:
         linalg.potrf(nd.ones((2, 2), dtype="int32"))
     with pytest.raises(ValueError, match="triangle"):
         linalg.maketrian(nd.ones((4,)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 600])
+def test_triangles_and_diagonals_are_read_in_their_order(n: int) -> None:
+    x = np.arange(2 * n * n, dtype="float32").reshape(2, n, n)
+    array = nd.array(x)
+    for offset in {-(n - 1), -(n // 2), 0, n // 2, n - 1}:
+        for low in (True, False):
+            upper = offset > 0 or (offset == 0 and not low)
+            rows, columns = np.tril_indices(n, -offset if upper else offset)
+            place = (..., columns, rows) if upper else (..., rows, columns)
+            found = linalg.extracttrian(array, offset=offset, lower=low)
+            assert (found.asnumpy() == x[place]).all()
+            made = linalg.maketrian(found, offset=offset, lower=low).asnumpy()
+            wanted = np.zeros_like(x)
+            wanted[place] = x[place]
+            assert (made == wanted).all()
+        line = linalg.extractdiag(array, offset=offset)
+        assert (line.asnumpy() == np.diagonal(x, offset, 1, 2)).all()
+        made = linalg.makediag(line, offset=offset).asnumpy()
+        assert (made == x * np.eye(n, k=offset, dtype="float32")).all()

@@ -12,7 +12,9 @@ import pytest
 import minimx as mx
 from minimx import nd
 from minimx.core import autograd
+from minimx.core.ops.registry import forget_plans, lookup
 from minimx.nd.sparse import StorageFallback
+from minimx.operators.sparse import answer
 from tests.nd.sparse import mxnet_stypes
 
 STYPES = {"r": "row_sparse", "c": "csr", "d": "default"}
@@ -258,3 +260,38 @@ def test_a_dense_computation_is_told_once() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             nd.erfinv(x)
+
+
+def test_a_product_with_rows_that_are_all_there_but_in_another_order() -> None:
+    left = array("c", 5, 4, seed=1)
+    weight = np.arange(1, 9, dtype=np.float32).reshape(4, 2)
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2], [0, 1], [2, 3]):
+        rows = nd.sparse.row_sparse_array((weight[order], order), shape=(4, 2))
+        whole = np.zeros((4, 2), np.float32)
+        whole[order] = weight[order]
+        found = nd.sparse.dot(left, rows).asnumpy()
+        np.testing.assert_array_equal(
+            found, nd.sparse.dot(left, nd.array(whole)).asnumpy()
+        )
+
+
+def test_a_lazy_update_costs_what_its_rows_do() -> None:
+    grad = nd.array(np.eye(1000, 8)).tostype("row_sparse")
+    weight = nd.ones((1000, 8)).tostype("row_sparse")
+    nd.waitall()
+    with mx.Record() as record:
+        for lazy in (True, False):
+            nd.sgd_update(weight, grad, lr=0.1, out=weight, lazy_update=lazy)
+        nd.waitall()
+    moved = record.ops()["nbytes"].tolist()
+    assert moved == [3 * grad.chunk.nbytes, 2 * weight.chunk.nbytes + grad.chunk.nbytes]
+
+
+def test_rules_are_asked_again_when_knobs_turn_that_plans_depend_on() -> None:
+    x = array("r", 5, 4)
+    op = lookup("relu").of()
+    first = answer(op, (x.spec,))
+    assert first is not None
+    assert answer(op, (x.spec,)) is first
+    forget_plans()
+    assert answer(op, (x.spec,)) is not first

@@ -27,6 +27,11 @@ threads.pin()
 # that a common layer has several.
 TILE_ROWS, TILE_COLUMNS = 256, 512
 
+# So many multiplications of BLAS take the time of one element of other kernels.
+# Measured on two cores: 0.4 million take 15 µs on one thread and 50 to 70 on two, of
+# which one has to be woken; 4 million take as long on one as on two.
+PER_ELEMENT = 16
+
 
 @threads.jit(parallel=True)
 def _tiles(
@@ -94,7 +99,8 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     out = out.reshape(stack, m, n)
     work = m * n * a.shape[-2 if ta else -1] * stack
     with one_thread:
-        run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
+        many = threads.parts(work // PER_ELEMENT) > 1
+        run = _tiles.threaded if many else _tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
 
 

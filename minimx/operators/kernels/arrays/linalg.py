@@ -7,7 +7,7 @@ the stack. What LAPACK refuses is an OperatorError.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ Launch = Callable[..., None]
 
 #: Triangular systems up to this size are left to LAPACK's general solver.
 BLOCK = 32
+#: Up to this size it is kept where triangles lie: a megabyte for each.
+SMALL = 512
 
 
 def _explained(text: str) -> Callable[[Launch], Launch]:
@@ -198,60 +200,62 @@ def sumlogdiag(a: Any, out: Any) -> None:
 # -- diagonals and triangles as vectors ------------------------------------------------
 
 
-def _pick(places: Callable[[int], Any]) -> Launch:
-    def launch(a: Any, out: Any) -> None:
-        rows, columns = places(a.shape[-1])
-        np.copyto(out, a[..., rows, columns])
+@lru_cache(maxsize=16)
+def _kept(n: int, offset: int, lower: bool) -> Any:
+    """Where the elements of a triangle lie in an n × n matrix, in their order.
 
-    return launch
-
-
-def _place(places: Callable[[int], Any]) -> Launch:
-    def launch(a: Any, out: Any) -> None:
-        rows, columns = places(out.shape[-1])
-        out.fill(0)
-        out[..., rows, columns] = a
-
-    return launch
+    A lower triangle is read row by row, an upper one column by column: that is the
+    lower one of the transposed.
+    """
+    upper = offset > 0 or (offset == 0 and not lower)
+    rows, columns = np.nonzero(np.tri(n, n, -offset if upper else offset))
+    return columns * n + rows if upper else rows * n + columns
 
 
-def _diagonal(offset: int) -> Callable[[int], Any]:
-    def places(n: int) -> Any:
-        down = np.arange(max(0, -offset), n - max(0, offset))
-        return down, down + offset
-
-    return places
-
-
-def _triangle(offset: int, lower: bool) -> Callable[[int], Any]:
-    if offset < 0 or (offset == 0 and lower):
-        return lambda n: np.tril_indices(n, offset)
-
-    def upper(n: int) -> Any:  # column by column: the lower one of the transposed
-        rows, columns = np.tril_indices(n, -offset)
-        return columns, rows
-
-    return upper
+def _triangle(a: Any, offset: int, lower: bool) -> tuple[Any, Any]:
+    """Every matrix as a line, and where a triangle lies in it."""
+    n = a.shape[-1]
+    found = _kept if n <= SMALL else _kept.__wrapped__
+    return a.reshape(*a.shape[:-2], n * n), found(n, offset, lower)
 
 
 def extractdiag(offset: int) -> Launch:
     """(a, out): a diagonal of every matrix."""
-    return _pick(_diagonal(offset))
+    return lambda a, out: np.copyto(out, np.diagonal(a, offset, -2, -1))
 
 
 def makediag(offset: int) -> Launch:
     """(a, out): a matrix with that diagonal, zeros elsewhere."""
-    return _place(_diagonal(offset))
+
+    def launch(a: Any, out: Any) -> None:
+        out.fill(0)
+        n = out.shape[-1]
+        lines = out.reshape(*out.shape[:-2], n * n)
+        first = offset if offset >= 0 else -offset * n
+        lines[..., first :: n + 1][..., : n - abs(offset)] = a
+
+    return launch
 
 
 def extracttrian(offset: int, lower: bool) -> Launch:
     """(a, out): the elements of a triangle: of a lower one row by row."""
-    return _pick(_triangle(offset, lower))
+
+    def launch(a: Any, out: Any) -> None:
+        lines, places = _triangle(a, offset, lower)
+        np.copyto(out, lines.take(places, -1))
+
+    return launch
 
 
 def maketrian(offset: int, lower: bool) -> Launch:
     """(a, out): a matrix with that triangle, zeros elsewhere."""
-    return _place(_triangle(offset, lower))
+
+    def launch(a: Any, out: Any) -> None:
+        out.fill(0)
+        lines, places = _triangle(out, offset, lower)
+        lines[..., places] = a
+
+    return launch
 
 
 def khatri_rao(*arrays: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.dtypes import NARROW
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
@@ -74,8 +75,7 @@ def as_number(array: Any) -> Any:
 
     A float16 of -0 is then not 0; that is a stored element more, and no other number.
     """
-    narrow = array.dtype.name in ("float16", "bfloat16")
-    return array.view(np.uint16) if narrow else array
+    return array.view(np.uint16) if array.dtype in NARROW else array
 
 
 # -- two csr matrices ------------------------------------------------------------------
