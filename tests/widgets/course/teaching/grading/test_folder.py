@@ -124,8 +124,8 @@ def graded(class_: Path, *flags: str) -> tuple[list[dict[str, str]], Any]:
 
 
 def test_right_wrong_and_malicious(handout: Path, tmp_path: Path) -> None:
-    right = {f"a14_{name[3:]}"[1:]: text for name, text in RIGHT.items()}
-    hand_in(tmp_path, "right", handout, **right)
+    solved = {f"a14_{name[3:]}"[1:]: text for name, text in RIGHT.items()}
+    hand_in(tmp_path, "right", handout, **solved)
     wrong = {"14_amdahl": LEFT.format("share / factor"), "14_export": "export = print"}
     hand_in(tmp_path, "wrong", handout, **wrong)
     forged = {
@@ -138,7 +138,9 @@ def test_right_wrong_and_malicious(handout: Path, tmp_path: Path) -> None:
     rows, done = graded(tmp_path)
     assert done.returncode == 0, done.stderr
     found = {(row["learner"], row["exercise"]): row for row in rows}
-    assert [float(found["right", name]["points"]) for name in RIGHT] == [2, 3], rows
+    right = [found["right", name] for name in RIGHT]
+    seen = [row["seen"] for row in right]
+    assert [float(row["points"]) for row in right] == [2, 3], seen
     for learner in ("wrong", "malicious"):
         assert [float(found[learner, name]["points"]) for name in RIGHT] == [0, 0]
     assert "1 - share" in found["wrong", "14-amdahl"]["idea"]

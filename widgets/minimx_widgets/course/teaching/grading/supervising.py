@@ -95,8 +95,9 @@ def _in_child(
     """Judge, tell, and be gone; comes back under no circumstances."""
     try:
         _leave(scratch, writing)
+        read = readable()  # with the kernels that there are
         _private_kernels(scratch)
-        confine(scratch, readable(), limits)
+        confine(scratch, read, limits)
         verdict: Any = dataclasses.asdict(judge(task, limits.seconds))
     except BaseException as error:  # ours, or memory was over while judging
         verdict = f"{type(error).__name__}: {error}"
