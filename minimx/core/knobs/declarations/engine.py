@@ -37,11 +37,11 @@ KNOBS = (
             "lanes of its own and honours priorities. Results are the same in all "
             "three. With workers, too, brief work on a CPU (less than 2 MFLOP and 256 "
             "kB) runs inside the call while all of them are idle and no record is on, "
-            "as waking one takes longer. Here the engine changes while the program runs: the old one "
-            "finishes its work, the new one takes over, and an empty text means the "
-            "default. MXNet chooses once per process and stops at an empty text, "
-            "although its page advises one. `mx.engine.register` adds a choice: a "
-            "class that picks the next of the ready operations."
+            "as waking one takes longer. Here the engine changes while the program "
+            "runs: the old one finishes its work, the new one takes over, and an empty "
+            "text means the default. MXNet chooses once per process and stops at an "
+            "empty text, although its page advises one. `mx.engine.register` adds a "
+            "choice: a class that picks the next of the ready operations."
         ),
         observable=(
             "`mx.engine.engine_type()`, and the lanes of the engine timeline: the "
