@@ -31,6 +31,7 @@ CASES: list[tuple[Op, list[tuple[int, ...]]]] = [
     (product(tb=True), [(4, 5), (3, 5)]),
     (product(ta=True, tb=True), [(5, 40), (3, 5)]),  # two tiles
     (product(), [(2, 3), (3, 70)]),
+    (product(), [(16, 64), (64, 256)]),  # many terms, soon added up
     (product(name="batch_dot"), [(3, 4, 5), (3, 5, 6)]),
     (lookup("FullyConnected").of(num_hidden=6), [(5, 9), (6, 9), (6,)]),
     (lookup("FullyConnected").of(num_hidden=6, no_bias=True), [(5, 3, 3), (6, 9)]),
@@ -57,6 +58,7 @@ def test_the_same_bits(op: Op, shapes: list[tuple[int, ...]], dtype: str) -> Non
     ("op", "shapes"),
     [
         (product(), [(400, 500), (500, 300)]),  # for threads
+        (product(), [(1, 500), (500, 500)]),  # as few terms, but all must be read
         (product(name="batch_dot"), [(9, 4, 5), (9, 5, 6)]),  # too many
         (product(), [(4, 0), (0, 3)]),  # nothing to multiply
         (lookup("FullyConnected").of(num_hidden=9), [(1000, 2), (9, 2), (9,)]),

@@ -70,6 +70,18 @@ def _even(length: int, largest: int) -> int:
     return -(-length // max(1, -(-length // largest)))
 
 
+def effort(m: int, n: int, k: int, stack: int = 1) -> int:
+    """How long a product takes, as elements of a pointwise loop: 16 terms are one.
+
+    BLAS adds up 16 terms of its sums in about the time that such a loop needs for an
+    element. Reading and writing counts as well: a row times a matrix is mostly that.
+
+    >>> effort(16, 256, 64), effort(1, 1000, 1000)
+    (37888, 1064500)
+    """
+    return stack * (m * n * k // 16 + m * k + k * n + m * n)
+
+
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
     """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first.
 
@@ -92,7 +104,7 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     stack = out.size // (m * n)
     a, b = a.reshape(stack, *a.shape[-2:]), b.reshape(stack, *b.shape[-2:])
     out = out.reshape(stack, m, n)
-    work = m * n * a.shape[-2 if ta else -1] * stack
+    work = effort(m, n, a.shape[-2 if ta else -1], stack)
     with one_thread:
         run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
