@@ -41,7 +41,7 @@ def _tile_code(dtype: DType) -> int:
             a, 0, steps[5], b, 0, steps[6], 0.0, out, 0, steps[7],
         )  # fmt: skip
 
-    return _code(tile)
+    return code_of(tile)
 
 
 @cache
@@ -57,10 +57,10 @@ def _bias_code(dtype: DType) -> int:
                 here = i * width + j
                 store(out, here, load(out, here) + load(bias, j))
 
-    return _code(add)
+    return code_of(add)
 
 
-def _code(function: Any) -> int:
+def code_of(function: Any) -> int:
     """Where the machine code of a function in the shape of KERNEL starts."""
     compile_it = cfunc(KERNEL, cache=True, error_model="numpy")
     made = threads.compiled(lambda: compile_it(function))
