@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import Any, ClassVar
 
@@ -67,6 +68,10 @@ class Spec:
         return f"{self.dtype.name}{list(self.shape)}"
 
 
+#: The name of an element type; NumPy puts it together anew each time.
+_name = cache(lambda dtype: dtype.name)
+
+
 @dataclass(frozen=True)
 class Cost:
     """Work of one call: floating-point operations, and bytes read plus written.
@@ -85,9 +90,9 @@ class Cost:
 
         That is the first floating one, or the first.
         """
-        names = [spec.dtype.name for spec in specs]
-        floating = (name for name in names if "float" in name)
-        return replace(self, dtype=next(floating, names[0] if names else ""))
+        names = [_name(spec.dtype) for spec in specs]
+        first = (*[name for name in names if "float" in name], *names, "")[0]
+        return Cost(self.flops, self.bytes_moved, self.tensor_cores, first)
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.bytes_moved + other.bytes_moved)

@@ -113,9 +113,10 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
 def biased(a: Any, b: Any, bias: Any, out: Any) -> None:
     """Fill out (m, n) with a (m, k) · bᵀ, b (n, k), and add bias (n,) to every row.
 
-    For bfloat16 the bias is added in float32, before the result is rounded.
+    For bfloat16 the bias is added in float32, before the result is rounded; it is the
+    one type that is not NumPy's own, which calls its kind "V".
     """
-    if out.dtype.name != "bfloat16" or not (a.size and out.size):
+    if out.dtype.kind != "V" or not (a.size and out.size):
         product(a, b, out, False, True)
         out += bias
     elif not _by_library(a, b, out, False, True, bias):
