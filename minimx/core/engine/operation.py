@@ -12,8 +12,9 @@ from minimx.core.engine.trace import Trace
 from minimx.core.engine.var import Claim, Var, distinct
 from minimx.core.events import Work
 
-#: Fewer operations and bytes than this take less time than a change of turns.
-SHORT: Final = 1 << 16
+#: Fewer bytes than this and four times as many operations take less time than a change
+#: of turns: a product of 16 x 64 by 64 x 256 numbers takes 10 microseconds.
+SHORT: Final = 1 << 18
 
 
 class Operation(Claim):
@@ -59,6 +60,6 @@ class Operation(Claim):
         self.priority = priority
         self.prop = prop
         self.cost = cost
-        self.short = cost is not None and cost.flops < SHORT > cost.bytes_moved
+        self.short = cost is not None and cost.flops < 4 * SHORT > 4 * cost.bytes_moved
         self.origin = origin
         self.trace = None

@@ -19,7 +19,7 @@ from typing import Final
 
 # In seconds: while there are long operations, and while all are short.
 OFTEN: Final = 1e-4
-RARELY: Final = 5e-4
+RARELY: Final = 2e-3
 
 #: After so many short operations in a row a worker has seen enough.
 ENOUGH: Final = 64

@@ -83,4 +83,6 @@ def test_what_is_short(cost: Cost, short: bool) -> None:
 
     assert operation(cost).short is short
     assert operation(Cost(1 << 20, 48)).short is False
+    assert operation(Cost(48, 1 << 18)).short is False
+    assert operation(Cost(2 * 16 * 64 * 256, 86_016)).short is True
     assert operation(None).short is False
