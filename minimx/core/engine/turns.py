@@ -8,8 +8,10 @@ of 55 µs, pushed every 29 µs on two cores: of 1000 kernels 4 were done when th
 was pushed with Python's own 5 ms, 46 with 0.5 ms, 196 with 0.05 ms.
 
 Each change of turns costs, on two cores, some tens of microseconds in which no thread
-works. Short operations hold the interpreter anyway, so nothing is won by taking turns
-after every twentieth of them.
+works. Short operations hold the interpreter anyway, or give it back for less time than
+that, so nothing is won by taking turns after every twentieth of them. A training step
+of 1400 operations, cells unrolled over 20 words, took 48 ms with turns of 0.1 ms, 42
+with 0.5 ms, 37 with 2 ms, 36 with 5 ms, and 31 without threads.
 """
 
 from __future__ import annotations
