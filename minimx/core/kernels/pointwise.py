@@ -174,6 +174,8 @@ def _gridded(
         rows(code, np.array([*ins, *tail, out]), grid)
 
     launch.keep = singles  # type: ignore[attr-defined]
+    if parts == 1 and len(grid) == 2:  # one row
+        return prebuilt.offers(launch, partial(prebuilt.flat, code, singles))
     return launch
 
 

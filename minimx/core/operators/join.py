@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from minimx.core.errors import OperatorError, ShapeError
-from minimx.core.kernels import find
 from minimx.core.operators.pointwise import same_dtype
-from minimx.core.operators.shape import BasicIndex, Move, SliceAxis
+from minimx.core.operators.shape import BasicIndex, Move, SliceAxis, _kernel
 from minimx.core.operators.views import reshaped
 from minimx.core.ops import deduction
 from minimx.core.ops.casting import WIDEST, Casting
@@ -24,11 +23,6 @@ from minimx.core.ops.registry import (
 )
 from minimx.core.ops.spec import Spec
 from minimx.core.shapes import Shape, normalize_axis
-
-
-def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"shape.{name}")(*args)
-    return made
 
 
 @register("Concat", "concat")

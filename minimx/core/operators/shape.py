@@ -31,7 +31,8 @@ class Move(Op):
 
 
 def _kernel(name: str, *args: Any) -> Kernel:
-    made: Kernel = find(f"shape.{name}")(*args)
+    """A kernel of `kernels/cpu/shape.py`, whose copies a graph may join to others."""
+    made: Kernel = find("short_copies.offered")(name, find(f"shape.{name}"), args)
     return made
 
 
@@ -183,8 +184,7 @@ class Part(Move):
 
     def kernel(self, *specs: Spec) -> Kernel:
         """A copy of the view that the key gives."""
-        inner = _kernel("pick", numpy_key(self.key(*specs)))
-        return lambda data, *rest: inner(data, rest[-1])
+        return _kernel("pick", numpy_key(self.key(*specs)))
 
     def grad(
         self, at: GradContext, dout: Any, *saved: Value

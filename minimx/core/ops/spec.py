@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ class Spec:
     24
     """
 
-    __slots__ = ("dtype", "nbytes", "shape", "size", "type_name")
+    __slots__ = ("dtype", "nbytes", "shape", "size")
 
     #: Who runs operators on arrays of this kind, `eager(op, inputs, out)`, where
     #: they are not blocks of numbers that a kernel can read (sparse arrays).
@@ -34,7 +35,6 @@ class Spec:
         self.dtype = dtype
         self.size = prod(shape)
         self.nbytes = self.size * dtype.itemsize
-        self.type_name = dtype.name  # which NumPy puts together anew each time
 
     @classmethod
     def of(cls, shape: Shape, dtype: DType) -> Spec:
@@ -68,6 +68,10 @@ class Spec:
         return f"{self.dtype.name}{list(self.shape)}"
 
 
+#: The name of an element type; NumPy puts it together anew each time.
+_name = cache(lambda dtype: dtype.name)
+
+
 @dataclass(frozen=True)
 class Cost:
     """Work of one call: floating-point operations, and bytes read plus written.
@@ -86,9 +90,9 @@ class Cost:
 
         That is the first floating one, or the first.
         """
-        names = [spec.type_name for spec in specs]
-        floating = (name for name in names if "float" in name)
-        return replace(self, dtype=next(floating, names[0] if names else ""))
+        names = [_name(spec.dtype) for spec in specs]
+        first = (*[name for name in names if "float" in name], *names, "")[0]
+        return Cost(self.flops, self.bytes_moved, self.tensor_cores, first)
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.bytes_moved + other.bytes_moved)

@@ -17,7 +17,7 @@ from numba import carray, cfunc, float32, float64  # type: ignore[attr-defined]
 from minimx.core.dtypes import FLOAT32, DType
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
-from minimx.core.kernels.cpu.matmul import tiling
+from minimx.core.kernels.cpu.matmul import effort, tiling
 from minimx.core.kernels.native import KERNEL, load, operand, store
 from minimx.core.kernels.prebuilt import Call, addresses
 from minimx.fast import tuning
@@ -41,7 +41,7 @@ def _tile_code(dtype: DType) -> int:
             a, 0, steps[5], b, 0, steps[6], 0.0, out, 0, steps[7],
         )  # fmt: skip
 
-    return _code(tile)
+    return code_of(tile)
 
 
 @cache
@@ -57,10 +57,10 @@ def _bias_code(dtype: DType) -> int:
                 here = i * width + j
                 store(out, here, load(out, here) + load(bias, j))
 
-    return _code(add)
+    return code_of(add)
 
 
-def _code(function: Any) -> int:
+def code_of(function: Any) -> int:
     """Where the machine code of a function in the shape of KERNEL starts."""
     compile_it = cfunc(KERNEL, cache=True, error_model="numpy")
     made = threads.compiled(lambda: compile_it(function))
@@ -79,7 +79,7 @@ def is_small(
         return False
     rows, columns = tiling(m, n, stack)
     few = stack * -(-m // rows) * -(-n // columns) <= FEW
-    alone = threads.parts(m * n * k * stack) == 1
+    alone = threads.parts(effort(m, n, k, stack)) == 1
     return few and alone and not (bias and m * n >= tuning.SMALL)
 
 
@@ -97,9 +97,9 @@ def calls(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> list[Call]:
             to + width * (s * m * n + i * n + j),
         )
         lengths = (min(rows, m - i), min(columns, n - j), k)
-        strides = (m if ta else k, k if tb else n, n)
-        steps = (int(ta), int(tb), *lengths, *strides)
-        found.append(Call(_tile_code(out.dtype), starts, steps, 1, one_thread))
+        steps = (int(ta), int(tb), *lengths, m if ta else k, k if tb else n, n)
+        work = effort(*lengths)  # says how long the call takes; the code needs no n
+        found.append(Call(_tile_code(out.dtype), starts, steps, work, one_thread))
     return found
 
 

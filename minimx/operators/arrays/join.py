@@ -11,9 +11,8 @@ from minimx.core.operators.join import (
     SliceChannel,
     SplitV2,
     Stack,
-    _kernel,
 )
-from minimx.core.operators.shape import Move
+from minimx.core.operators.shape import Move, _kernel
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
 from minimx.core.ops.registry import with_settings
 from minimx.core.ops.spec import Spec

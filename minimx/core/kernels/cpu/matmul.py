@@ -27,11 +27,6 @@ threads.pin()
 # that a common layer has several.
 TILE_ROWS, TILE_COLUMNS = 256, 512
 
-# So many multiplications of BLAS take the time of one element of other kernels.
-# Measured on two cores: 0.4 million take 15 µs on one thread and 50 to 70 on two, of
-# which one has to be woken; 4 million take as long on one as on two.
-PER_ELEMENT = 16
-
 
 @threads.jit(parallel=True)
 def _tiles(
@@ -75,6 +70,20 @@ def _even(length: int, largest: int) -> int:
     return -(-length // max(1, -(-length // largest)))
 
 
+def effort(m: int, n: int, k: int, stack: int = 1) -> int:
+    """How long a product takes, as elements of a pointwise loop: 16 terms are one.
+
+    BLAS adds up 16 terms of its sums in about the time that such a loop needs for an
+    element: 0.4 million of them take 15 µs on one thread and 50 to 70 on two, of which
+    one has to be woken; 4 million take as long on one as on two. Reading and writing
+    counts as well: a row times a matrix is mostly that.
+
+    >>> effort(16, 256, 64), effort(1, 1000, 1000)
+    (37888, 1064500)
+    """
+    return stack * (m * n * k // 16 + m * k + k * n + m * n)
+
+
 def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> None:
     """Fill out (m, n) or (stack, m, n) with op(a) · op(b); ta, tb: transpose first.
 
@@ -97,19 +106,19 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     stack = out.size // (m * n)
     a, b = a.reshape(stack, *a.shape[-2:]), b.reshape(stack, *b.shape[-2:])
     out = out.reshape(stack, m, n)
-    work = m * n * a.shape[-2 if ta else -1] * stack
+    work = effort(m, n, a.shape[-2 if ta else -1], stack)
     with one_thread:
-        many = threads.parts(work // PER_ELEMENT) > 1
-        run = _tiles.threaded if many else _tiles.serial
+        run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
 
 
 def biased(a: Any, b: Any, bias: Any, out: Any) -> None:
     """Fill out (m, n) with a (m, k) · bᵀ, b (n, k), and add bias (n,) to every row.
 
-    For bfloat16 the bias is added in float32, before the result is rounded.
+    For bfloat16 the bias is added in float32, before the result is rounded; it is the
+    one type that is not NumPy's own, which calls its kind "V".
     """
-    if out.dtype.name != "bfloat16" or not (a.size and out.size):
+    if out.dtype.kind != "V" or not (a.size and out.size):
         product(a, b, out, False, True)
         out += bias
     elif not _by_library(a, b, out, False, True, bias):

@@ -24,8 +24,8 @@ def transpose(axes: Shape) -> Launch:
 
 
 def pick(key: Key) -> Launch:
-    """A launch of (x, out): x[key], for a NumPy key of slices and integers."""
-    return lambda x, out: np.copyto(out, x[key].reshape(out.shape))
+    """A launch of (x, …, out): x[key], for a NumPy key of slices and integers."""
+    return lambda x, *to: np.copyto(to[-1], x[key].reshape(to[-1].shape))
 
 
 def place(key: Key) -> Launch:

@@ -198,14 +198,14 @@ class RandomResizedCrop(Block):
     ) -> None:
         super().__init__()
         self._size, self._interpolation = _pair(size), interpolation
-        self._scale, self._ratio = scale, ratio
+        self._scale, self._ratio = scale, np.log(ratio)
 
     def forward(self, x: NDArray) -> NDArray:
         """(height, width, C)."""
         height, width = x.shape[-3:-1]
         for _ in range(10):
             area = numpys.uniform(*self._scale) * height * width
-            ratio = np.exp(numpys.uniform(*np.log(self._ratio)))
+            ratio = np.exp(numpys.uniform(*self._ratio))
             wide, tall = round((area * ratio) ** 0.5), round((area / ratio) ** 0.5)
             if 0 < wide <= width and 0 < tall <= height:
                 left = numpys.randint(width - wide + 1)

@@ -15,6 +15,7 @@ import numpy as np
 
 from minimx.aliases import resolve_missing as _resolve_missing
 from minimx.core.arrays.array import NDArray
+from minimx.core.autograd import is_recording
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError
 from minimx.core.rng import numpys
@@ -23,6 +24,7 @@ from minimx.gluon.data.vision import augment
 from minimx.gluon.data.vision.augment import *  # noqa: F403
 from minimx.gluon.nn.basic import HybridSequential, Sequential
 from minimx.image import functions
+from minimx.symbol.tracing.arrays import Traced
 
 __all__ = [
     "Cast", "Compose", "HybridCompose", "Normalize", "RandomFlipLeftRight",
@@ -43,7 +45,7 @@ class Compose(Sequential):
         for hybrid, row in groupby(blocks, lambda b: isinstance(b, HybridBlock)):
             several = list(row)
             if hybrid and len(several) > 1:
-                joined = HybridSequential()
+                joined = _Row() if all(map(_is_ours, several)) else HybridSequential()
                 joined.add(*several)
                 several = [joined]
             self.add(*several)
@@ -52,6 +54,38 @@ class Compose(Sequential):
     def batchable(self) -> bool:
         """Whether all the transforms are."""
         return _batchable(self)
+
+
+class _Row(HybridSequential):
+    """Transforms of ours: run as a graph where an image is like the one before.
+
+    Where each image has a shape of its own, making graphs would take far longer than
+    they save. Hooks are called one by one, so that with them there is no graph.
+    """
+
+    _before: Any = None
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        if isinstance(x, NDArray) and not isinstance(x, Traced):
+            before, self._before = self._before, x.spec
+            hooks = [b._forward_hooks or b._forward_pre_hooks for b in self]
+            if before is x.spec and not (args or is_recording() or any(hooks)):
+                return self._through_graph((x,))
+        return super().forward(x, *args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker process: without the graphs, which it makes again."""
+        return {**self.__dict__, "_graphs": {}, "_latest": None, "_called": None}
+
+
+# To programs it is one: by its text, and by how later blocks are counted.
+_Row.__name__ = HybridSequential.__name__
+
+
+def _is_ours(block: Block) -> bool:
+    """Whether it is a transform of ours: what users write may change between calls."""
+    ours = type(block).__module__ in (__name__, augment.__name__)
+    return ours and not block._children  # children may be a user's
 
 
 class HybridCompose(HybridSequential):

@@ -7,6 +7,7 @@ the weights differ between the ways to interpolate.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from minimx.core.kernels.parts import dealt
 threads.pin()
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+KEPT = 512  # pairs of lengths, as those of images that are cut at random
 GROWN = 5  # what AREA means for an image that grows in some direction
 
 
@@ -105,6 +107,25 @@ def _across(part: Any, image: Any, places: Any, weights: Any, out: Any) -> None:
                     out[i, j, c] += weight * image[i, at, c]
 
 
+@threads.jit(parallel=True)
+def _down_cut(part: Any, image: Any, places: Any, weights: Any, out: Any) -> None:
+    """Fill out (new, W, C) with bytes from image (H, W, C); each product is cut off."""
+    for i in dealt(out.shape[0], part):
+        one, two = image[places[i, 0]], image[places[i, 1]]
+        for j in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                found = ((one[j, c] >> 4) * weights[i, 0]) >> 16
+                found += ((two[j, c] >> 4) * weights[i, 1]) >> 16
+                out[i, j, c] = min(max((found + 2) >> 2, 0), 255)
+
+
+@lru_cache(KEPT)
+def _whole_taps(old: int, new: int, way: int) -> tuple[Any, Any]:
+    """The same with weights in steps of 1 / 2048."""
+    places, weights = taps(old, new, way)
+    return places, np.rint(weights * 2048).astype(np.int32)
+
+
 def _resize_bytes(image: Any, way: int, out: Any) -> None:
     """As OpenCV does it, and so MXNet: weights in steps of 1 / 2048, sums in integers.
 
@@ -112,25 +133,18 @@ def _resize_bytes(image: Any, way: int, out: Any) -> None:
     at the end does not quite make up for that. Cubic sums are single precision in the
     second direction, from the last row to the first.
     """
-    (down, rows), (across, columns) = [
-        (places, np.rint(weights * 2048).astype(np.int32))
-        for places, weights in (
-            taps(old, new, way)
-            for old, new in zip(image.shape[:2], out.shape[:2], strict=True)
-        )
-    ]
-    wide = image.astype(np.int32)
-    middle: Any = sum(
-        wide[:, across[:, k]] * columns[:, k, None] for k in range(columns.shape[1])
-    )
-    terms = [(middle[down[:, k]], rows[:, k, None, None]) for k in range(rows.shape[1])]
+    down, rows = _whole_taps(image.shape[0], out.shape[0], way)
+    across, columns = _whole_taps(image.shape[1], out.shape[1], way)
+    middle = np.empty((image.shape[0], *out.shape[1:]), np.int32)
+    small = middle.size < threads.SMALL  # such threads keep the GIL
+    (_across.small if small else _across)(image, across, columns, middle)
     if way in (LINEAR, GROWN):
-        found: Any = sum(((m >> 4) * row) >> 16 for m, row in terms)
-        out[...] = np.clip((found + 2) >> 2, 0, 255)
+        (_down_cut.small if small else _down_cut)(middle, down, rows, out)
         return
+    terms = [(middle[down[:, k]], rows[:, k, None, None]) for k in range(rows.shape[1])]
     if way == CUBIC:
         unit = np.float32(2.0**-22)
-        found = sum(
+        found: Any = sum(
             m.astype(np.float32) * (row.astype(np.float32) * unit)
             for m, row in reversed(terms)
         )
@@ -165,9 +179,7 @@ def _resize_real(image: Any, way: int, out: Any) -> None:
     _across(middle, places, weights.astype(real), found)
     if out.dtype.kind in "iu":
         if way == AREA and image.shape[:2] == (2 * out.shape[0], 2 * out.shape[1]):
-            found = np.floor(
-                found + 0.5
-            )  # the one case in which OpenCV rounds halves up
+            found = np.floor(found + 0.5)  # here OpenCV rounds halves up
         limits = np.iinfo(out.dtype)
         found = np.clip(np.rint(found), limits.min, limits.max)
     out[...] = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,65 @@ def test_hybrid_transforms_in_a_row_are_one_block() -> None:
         whole.hybridize()
     np.testing.assert_array_equal(whole(image()).asnumpy(), plain)
     np.testing.assert_array_equal(whole(image(BATCH)).asnumpy()[0], plain)
+
+
+def changes() -> list[Any]:
+    """Transforms in a row, two of them at random."""
+    jitter = transforms.RandomColorJitter(0.2, 0.2, 0.2, 0.1)
+    flip, scale = transforms.RandomFlipLeftRight(), transforms.Normalize(0.4, 0.2)
+    return [flip, jitter, transforms.ToTensor(), scale]
+
+
+def changed(function: Any, count: int = 4) -> list[Any]:
+    mx.random.seed(5)
+    return [function(image()).asnumpy() for _ in range(count)]
+
+
+def test_a_row_becomes_a_graph_when_a_shape_comes_again() -> None:
+    steps = changes()
+    row = transforms.Compose(steps)
+
+    def one_by_one(x: Any) -> Any:
+        for step in steps:
+            x = step(x)
+        return x
+
+    made = row[0]._graphs
+    row(image())
+    row(image(IMAGE[:-1]))
+    row(image())
+    assert not made
+    for found, wanted in zip(changed(row), changed(one_by_one), strict=True):
+        assert found.tobytes() == wanted.tobytes()
+    assert len(made) == 1
+    copied = pickle.loads(pickle.dumps(row))
+    assert not copied[0]._graphs
+    for found, wanted in zip(changed(copied), changed(one_by_one), strict=True):
+        assert found.tobytes() == wanted.tobytes()
+
+
+def test_a_row_with_a_transform_of_a_user_is_no_graph() -> None:
+    class Count(mx.gluon.HybridBlock):
+        calls = 0
+
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            self.calls += 1
+            return x + self.calls
+
+    count = Count()
+    row = transforms.Compose([transforms.Cast("float32"), count])
+    found = [row(image()).asnumpy() for _ in range(3)]
+    assert count.calls == 3
+    np.testing.assert_array_equal(found[2], IMAGE.astype("float32") + 3)
+    inside = transforms.HybridRandomApply(Count(), 1.0)
+    assert not transforms._is_ours(inside)
+
+
+def test_hooks_inside_of_a_row_see_every_image() -> None:
+    steps, seen = changes(), []
+    steps[2].register_forward_hook(lambda block, x, out: seen.append(out.shape))
+    changed(transforms.Compose(steps))
+    assert seen == [(3, *IMAGE.shape[:2])] * 4
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
