@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minimx import gluon
+from minimx import _interrupts, gluon
 from tests.probe import interrupts, operators, readers
 from tests.probe.faults import ours
 
@@ -37,7 +37,10 @@ def test_every_reader_refuses_something(tmp_path: Path) -> None:
         assert ours(found.value), (name, found.value)
 
 
-def test_training_goes_on_after_ctrl_c() -> None:
+def test_training_goes_on_after_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    # pytest replaces the hook that sends the interrupt of a finalizer again.
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    _interrupts.install()
     assert list(interrupts.probe(SEED, each=12 * TIMES)) == []
 
 
