@@ -116,5 +116,4 @@ class _Files:
                 self.changed.wait_for(lambda: any(c.after in self.names for c in left))
                 call = next(c for c in reversed(left) if c.after in self.names)
             left.remove(call)
-            if call.before not in self.names:
-                yield call
+            yield call

@@ -35,10 +35,8 @@ class Call:
     settings: dict[str, Any] = field(default_factory=dict)
     #: Which inputs' gradients to compute, by position; none is the operator itself.
     gradient: Container[int] = ()
-    #: The file of kernels that a program which needs this has compiled from before, and
-    #: the one from which it compiles when it has come to this.
+    #: The file of kernels that a program which needs this has compiled from before.
     after: str = ""
-    before: str = ""
 
     def run(self) -> None:
         """Plan, then compute on ones: the operator, or those of its gradient."""
@@ -148,13 +146,13 @@ CALLS = (
     # what the second process compiles meanwhile, the most urgent at the end
     Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
     Call("Pooling", (_IMAGE,), _POOL, EVERY, "pooling"),
-    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (1, 2), "conv"),
     Call("Pooling", (_IMAGE,), _WHOLE, EVERY, "winograd"),
-    Call("Convolution", _DEEP, _PADDED, EVERY, "winograd"),
-    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (0,), "conv"),
     Call("Convolution", _NARROW, _STRIDED, (1,), "conv_cut"),
+    Call("Convolution", _DEEP, _PADDED, (0,), "winograd"),
+    Call("Convolution", _DEEP, _PADDED, (1,), "winograd"),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (1, 2), "conv"),
+    Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (0,), "conv"),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, EVERY, "norm"),
-    Call("Convolution", _DEEP, _PADDED, after="norm", before="winograd"),
     Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),
     Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
     Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),

@@ -207,22 +207,9 @@ def test_a_folder_that_is_gone_meanwhile_has_no_kernels(tmp_path: Path) -> None:
 def test_calls_wait_for_files_of_kernels_that_there_are() -> None:
     packages = ("core.kernels.cpu", "operators.kernels.layers", "fast.cpu")
     for call in CALLS:
-        for file in filter(None, (call.after, call.before)):
-            found = [find_spec(f"minimx.{package}.{file}") for package in packages]
-            assert any(found), f"{call.op} waits for {file!r}"
-
-
-def test_what_the_program_has_come_to_itself_is_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ahead_of = Call("1", (), after="norm", before="winograd")
-    gradient = Call("2", (), gradient=(1,), after="winograd")
-    monkeypatch.setattr(ahead, "CALLS", (gradient, ahead_of))
-    files = ahead._Files()
-    files.names |= {"norm", "winograd"}
-    assert [*files.expected()] == [gradient]
-    files.names.remove("winograd")
-    assert next(files.expected()) is ahead_of
+        file = call.after or "conv"
+        found = [find_spec(f"minimx.{package}.{file}") for package in packages]
+        assert any(found), f"{call.op} waits for {file!r}"
 
 
 def test_the_gradient_of_a_call_is_that_by_the_inputs_it_names(
