@@ -152,16 +152,24 @@ def test_what_is_compiled_follows_from_what_the_program_has_compiled(
     assert [*calls] == [second, first]
 
 
-def test_the_program_reports_its_files_until_the_other_has_ended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def second_process(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> subprocess.Popen[bytes]:
+    """A process that stands in for the second compiler, with pipes to and from it."""
     child = subprocess.Popen(
-        [sys.executable, "-c", "print(input())"],
+        [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         bufsize=0,
     )
     monkeypatch.setattr(ahead, "_running", {os.getpid(): child})
+    return child
+
+
+def test_the_program_reports_its_files_until_the_other_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    child = second_process("print(input())", monkeypatch)
     ahead.report("conv")
     assert child.stdout is not None and child.stdout.read() == b"conv\n"
     child.stdout.close()
@@ -178,14 +186,8 @@ def test_a_fork_reports_nothing_and_lets_the_second_process_live(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not even where it has closed the pipe and its number is another file's."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", "import sys; print(sys.stdin.read())"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-    )
+    child = second_process("import sys; print(sys.stdin.read())", monkeypatch)
     assert child.stdin is not None and child.stdout is not None
-    monkeypatch.setattr(ahead, "_running", {os.getpid(): child})
     fork = os.fork()
     if not fork:
         ahead.report("of the fork")

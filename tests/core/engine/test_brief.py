@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,11 @@ def push(
     engine.push(fn, device or cpu(), reads, writes, "work", cost=cost)
 
 
-def runs_here(**how: object) -> bool:
+def runs_here(**how: Any) -> bool:
     """Whether what is pushed like this runs on the thread that pushes."""
     threads: list[threading.Thread] = []
     var = Var()
-    push(lambda: threads.append(threading.current_thread()), var, **how)  # type: ignore[arg-type]
+    push(lambda: threads.append(threading.current_thread()), var, **how)
     engine.wait_to_read(var)
     assert var.version == 1
     return threads == [threading.current_thread()]
