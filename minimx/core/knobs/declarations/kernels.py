@@ -27,7 +27,8 @@ KNOBS = (
         meaning=(
             "From how many elements on a kernel uses several threads. Below, starting "
             "the threads costs more than they save. Of a matrix product, 16 "
-            "multiplications count as an element. MXNet promises this for every "
+            "multiplications count as an element, and so does what it reads and "
+            "writes. MXNet promises this for every "
             "operator, but reads it only for copies and for one addition; here every "
             "kernel reads it, pointwise ones and reductions only where operator tuning "
             "is off or this size is set."
