@@ -68,6 +68,13 @@ def changeable(array: NDArray) -> bool:
     return type(array) in changeable_classes and not on_tape
 
 
+def _copied(op: Op, arrays: Sequence[NDArray], out: Any) -> Any:
+    """What an operator that looks at the same memory gives, as a copy if need be."""
+    if out is None and changeable(arrays[0]):
+        out = empty_output(op, arrays)
+    return invoke(op, arrays, out)
+
+
 def _with_elements(public: str, op: Op) -> Op:
     """The operator, if what it makes from nothing is not empty, nor without axes."""
     if "shape" in op.settings:
@@ -90,6 +97,7 @@ def make(
     internal = tuple(call.internal.values())
     # By number of arrays and settings: most calls are like one before.
     known_calls: dict[Any, Op] = {}
+    run = _copied if sheet.is_view else invoke
 
     def function(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
@@ -105,7 +113,7 @@ def make(
                 if not isinstance(arg, NDArray):
                     break
             else:
-                return invoke(known, args, out)
+                return run(known, args, out)
         device = None
         for word in _NAMING:
             if word not in call.fields:
@@ -116,13 +124,11 @@ def make(
         inplace = sheet.is_view and kwargs.pop("inplace", False)
         op, arrays = call.sort(args, kwargs)
         if arrays:
-            if key and not sheet.is_view and _same(arrays, args):
+            if key and not inplace and _same(arrays, args):
                 if len(known_calls) >= 256:  # settings that change with every call
                     known_calls.clear()
                 known_calls[key] = op
-            if sheet.is_view and out is None and not inplace and changeable(arrays[0]):
-                out = empty_output(op, arrays)
-            return invoke(op, arrays, out)
+            return (invoke if inplace else run)(op, arrays, out)
         if sheet.variadic or call.inputs:
             raise OperatorError(f"{op.name} needs at least one array.")
         where = out.context if out is not None else device or current_device()

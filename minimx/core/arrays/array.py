@@ -379,6 +379,8 @@ class NDArray(Arithmetic, Methods):
         """Run an operator on arrays; while recording, through its composed form."""
         if autograd.state.recording and op.composed is not None:
             return op.composed(*values)
+        if op.row_range is not None and self.spec.eager is None:
+            return self[op.row_range]
         return invoke(op, values)
 
     def _alias(self) -> Any:

@@ -8,7 +8,6 @@ Settings named in `INTERNAL` are not the caller's: they are modes of the moment.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from minimx.core import autograd, np_semantics
 from minimx.core.arrays.array import NDArray
 from minimx.core.errors import OperatorError
 from minimx.core.ops.registry import Op
+from minimx.core.ops.settings import fields_of
 
 #: {setting: function}: settings with the value that the function has at the call.
 INTERNAL: dict[str, Callable[[], Any]] = {
@@ -63,16 +63,9 @@ class Call:
         self.value_type = value_type
         name = value_type.__name__
         self.noun = f"{'an' if name[0] in 'Nn' else 'a'} {name}"
-        self.fields = {
-            field.name: field
-            for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
-            if field.name not in INTERNAL
-        }
-        self.internal = {
-            field.name: INTERNAL[field.name]
-            for field in dataclasses.fields(sheet)  # type: ignore[arg-type]
-            if field.name in INTERNAL
-        }
+        fields = {field.name: field for field in fields_of(sheet)}
+        self.fields = {name: fields[name] for name in fields if name not in INTERNAL}
+        self.internal = {name: INTERNAL[name] for name in fields if name in INTERNAL}
         self.inputs = () if sheet.variadic else input_names(sheet)
         self.order = tuple(self.fields)
 

@@ -62,7 +62,9 @@ class NaiveEngine(Engine):
         if bulking.collected:
             self._run_joined()
         plain = events.recorder is None and not pending_failures and self._spend is None
-        if plain and len(writes) == 1 and not (writes[0].kept and writes[0].kept()):
+        for var in writes:
+            plain = plain and (var.kept is None or var.kept() is None)
+        if plain:
             with self._turn:
                 if self.open:
                     self._running += 1
@@ -74,7 +76,8 @@ class NaiveEngine(Engine):
                         raise
                     finally:
                         self._running -= 1
-                    writes[0].version += 1
+                    for var in writes if len(writes) == 1 else {*writes}:
+                        var.version += 1
                     return 0
         return super().push(
             fn, device, reads, writes, name, priority, prop, cost, origin

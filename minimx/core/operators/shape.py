@@ -252,6 +252,11 @@ class SliceAxis(Part):
         ranges[axis] = _range(self.begin, self.end, 1, shape[axis])
         return tuple(ranges)
 
+    @property
+    def row_range(self) -> slice | None:
+        """Along the first axis."""
+        return slice(self.begin, self.end) if self.axis == 0 else None
+
 
 # -- more of the same ------------------------------------------------------------------
 

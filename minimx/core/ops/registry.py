@@ -43,7 +43,7 @@ from minimx.core.ops.casting import USUAL, Casting
 from minimx.core.ops.checks import check_sizes
 from minimx.core.ops.devices import as_multiplied
 from minimx.core.ops.failing import explained, kernel_of
-from minimx.core.ops.settings import FrozenSettings, converted, exact
+from minimx.core.ops.settings import FrozenSettings, converted, exact, fields_of
 from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Deduced, Opens
 
@@ -135,6 +135,8 @@ class Op:
     #: A short input axis makes the output shorter, as for slices. So where an axis is
     #: not known yet, trying `infer` with long ones, as graphs do, tells nothing.
     clips: ClassVar[bool] = False
+    #: The rows of its input that it gives, as a slice; gradient rules get a view then.
+    row_range: Any = None
     #: In a graph, its shape follows from that of its neighbours; see `resolve`.
     unresolved: ClassVar[bool] = False
     #: The nodes inside of an operator that several were fused to.
@@ -305,10 +307,7 @@ class Op:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The settings of this instance, by name."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-        }
+        return {f.name: getattr(self, f.name) for f in fields_of(type(self))}
 
 
 class GradContext:

@@ -14,14 +14,14 @@ float32 beside the one in float16 that the network uses.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.ops.checks import expect
 from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops.settings import fields_of
 from minimx.core.ops.spec import Cost, Spec
 
 
@@ -44,10 +44,36 @@ class Update(Op):
     #: Operations for one element.
     steps: ClassVar[int] = 6
 
+    #: The settings of the operator made last, without its floats; and the operator.
+    _last: ClassVar[Any]
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.mutates = (*cls.states, *cls.masters)
         cls.inputs = ("weight", "grad", *cls.mutates, *cls.constants)
+        cls._last = None, None
+
+    @classmethod
+    def of(cls, **settings: Any) -> Self:
+        """As for any operator; where only floats changed, a copy of the last one.
+
+        A rate may change with every step, and that is faster than checking all again.
+        """
+        key = repr(settings)
+        made: Any = cls._made.get(key)
+        if made is None:
+            floats = {name: x for name, x in settings.items() if type(x) is float}
+            others = repr({**settings, **dict.fromkeys(floats, float)})
+            form, last = cls._last  # once, as threads may change it
+            if form == others:
+                made = object.__new__(cls)
+                vars(made).update(last.settings, **floats, plans={})
+            else:
+                made = super().of(**settings)
+            if len(cls._made) >= 4096:
+                cls._made.clear()
+            cls._last, cls._made[key] = (others, made), made
+        return made  # type: ignore[no-any-return]
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight."""
@@ -64,8 +90,8 @@ class Update(Op):
     @property
     def numbers(self) -> tuple[str, ...]:
         """The settings that the rule takes, in its order."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return tuple(field.name for field in fields if field.type == "float")
+        fields = fields_of(type(self))
+        return tuple([field.name for field in fields if field.type == "float"])
 
     @property
     def values(self) -> tuple[float, ...]:

@@ -47,6 +47,11 @@ def _find(library: ctypes.CDLL, patterns: tuple[str, ...], word: str) -> Any:
     return None
 
 
+def routine(word: str) -> Any:
+    """The function of NumPy's BLAS with this name in cblas, or None: "strsm"."""
+    return _find(_library, _PRODUCTS, word)
+
+
 def _signature(real: Any, pointer: Any = types.uintp) -> Any:
     """`(order, transposes, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)` of cblas."""
     flag, size = types.int32, types.int64
@@ -110,7 +115,7 @@ _alive: list[Any] = []  # adapters must outlive the code that jumps to them
 
 
 def _address(word: str) -> int:
-    found = _find(_library, _PRODUCTS, word)
+    found = routine(word)
     if found is None:
         _alive.append(plain_product(_REALS[word]))
     elif not found.__name__.endswith("64_"):

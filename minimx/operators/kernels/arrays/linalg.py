@@ -7,18 +7,19 @@ the stack. What LAPACK refuses is an OperatorError.
 from __future__ import annotations
 
 from collections.abc import Callable
+from ctypes import c_double, c_float, c_int, c_int64, c_size_t
 from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
 
 from minimx.core.errors import OperatorError
-from minimx.core.kernels.cpu.blas import one_thread
+from minimx.core.kernels.cpu.blas import one_thread, routine
 
 Launch = Callable[..., None]
 
-#: Triangular systems up to this size are left to LAPACK's general solver.
-BLOCK = 32
+#: Stacks of triangles up to this size are solved together, by the general solver.
+SHORT = 32
 #: Up to this size it is kept where triangles lie: a megabyte for each.
 SMALL = 512
 
@@ -77,27 +78,47 @@ _SINGULAR = (
 @_explained(f"linalg.potri: {_SINGULAR}")
 def potri(a: Any, out: Any) -> None:
     """(a aᵀ)⁻¹ of a lower triangle."""
-    inverse = solve_lower(np.tril(a), np.broadcast_to(np.eye(a.shape[-1]), a.shape))
-    np.copyto(out, _turned(inverse) @ inverse, casting="same_kind")
+    out[...] = np.eye(a.shape[-1])
+    _solve(a, out, False, False, True, 1.0)
+    np.copyto(out, _turned(out) @ out)
 
 
-def solve_lower(a: Any, b: Any) -> Any:
-    """X with a x = b for lower triangles: first the upper half, then what is left."""
-    n = a.shape[-1]
-    if n <= BLOCK:
-        return np.linalg.solve(a, b)
-    half = n // 2
-    above = solve_lower(a[..., :half, :half], b[..., :half, :])
-    rest = b[..., half:, :] - a[..., half:, :half] @ above
-    return np.concatenate([above, solve_lower(a[..., half:, half:], rest)], -2)
+@lru_cache
+def _blas_solver(dtype: Any) -> Any:
+    """`trsm` of NumPy's BLAS for an element type; None where it has none."""
+    found = routine("strsm" if dtype == np.float32 else "dtrsm")
+    if found is not None:
+        long = c_int64 if found.__name__.endswith("64_") else c_int
+        real = c_float if dtype == np.float32 else c_double
+        matrix = c_size_t, long
+        found.argtypes = (*(c_int,) * 5, long, long, real, *matrix, *matrix)
+        found.restype = None
+    return found
 
 
-def _solve(a: Any, b: Any, lower: bool) -> Any:
-    if lower:
-        return solve_lower(np.tril(a), b)
-    # Backwards, an upper triangle is a lower one.
-    found = solve_lower(np.triu(a)[..., ::-1, ::-1], b[..., ::-1, :])
-    return found[..., ::-1, :]
+def _solve(
+    a: Any, b: Any, transpose: bool, rightside: bool, lower: bool, alpha: float
+) -> None:
+    """Write over b: op(a) x = alpha b, or x op(a) = alpha b, for triangles a."""
+    if not np.diagonal(a, 0, -2, -1).all():
+        raise np.linalg.LinAlgError("Singular matrix")
+    solver, order = _blas_solver(b.dtype), a.shape[-1]
+    if solver is None or (a.ndim > 2 and order <= SHORT):
+        a = np.tril(a) if lower else np.triu(a)
+        a = _turned(a) if transpose else a
+        if rightside:  # x a = b is aᵀ xᵀ = bᵀ
+            a, b = _turned(a), _turned(b)
+        b[...] = alpha * np.linalg.solve(a, b)
+    elif b.size:
+        side, part, turn = 141 + rightside, 121 + lower, 111 + transpose
+        rows, columns = b.shape[-2:]
+        for left, right in zip(
+            a.reshape(-1, order, order), b.reshape(-1, rows, columns), strict=True
+        ):
+            solver(
+                101, side, part, turn, 131, rows, columns, alpha,
+                left.ctypes.data, order, right.ctypes.data, columns,
+            )  # fmt: skip
 
 
 def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
@@ -105,12 +126,8 @@ def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
 
     @_explained(f"linalg.trsm: {_SINGULAR}")
     def launch(a: Any, b: Any, out: Any) -> None:
-        # x a = b is aᵀ xᵀ = bᵀ.
-        turn = transpose != rightside
-        a = _turned(a) if turn else a
-        b = _turned(b) if rightside else b
-        found = alpha * _solve(a, b, lower != turn)
-        np.copyto(out, _turned(found) if rightside else found)
+        np.copyto(out, b)
+        _solve(a, out, transpose, rightside, lower, alpha)
 
     return launch
 
