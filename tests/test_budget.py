@@ -36,7 +36,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 13_131),
     "graphs of symbols": ("graphs", 1_630),
-    "fast kernels": ("fast", 4_885),
+    "fast kernels": ("fast", 4_944),
     "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_725),
     "the training kit": (

@@ -6,7 +6,6 @@ Here a kernel is one plain function. It knows which part it is, as a block of a 
 kernel does, and takes its share of a loop; what numba gives is its pool of threads.
 
     entry(function, body)       the function `(parts, *args)` that Python calls
-    PartCompiler                compiles functions that only kernels call
 
 `threads.jit` puts them together; kernels take their shares with `parts.dealt`.
 Importing this module imports numba.
@@ -20,14 +19,12 @@ from llvmlite import ir
 from numba.core import cgutils as numba_cgutils
 from numba.core import types as numba_types
 from numba.core.callconv import excinfo_ptr_t
-from numba.core.compiler import Compiler
 from numba.extending import intrinsic
 
 from minimx.core.extensions import provided
 
 types: Any = numba_types
 cgutils: Any = numba_cgutils
-_Compiler: Any = Compiler
 
 PART = types.UniTuple(types.intp, 2)
 _BYTES, _WORD, _CODE = cgutils.voidptr_t, cgutils.intp_t, ir.IntType(32)
@@ -40,23 +37,6 @@ _POOL = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3)
 
 
 provided("compiling").watch()
-
-
-class PartCompiler(_Compiler):  # type: ignore[misc]
-    """numba's compiler for functions that only kernels call.
-
-    numba optimizes a function before it puts it into its caller, where all is optimized
-    again, and so on up to the kernel. LLVM begins with the callees in any case, so here
-    a function stays as it is until the kernel has it.
-    """
-
-    def define_pipelines(self) -> Any:
-        """The steps, and a place for the instructions that is not optimized."""
-        state = self.state
-        name = state.func_id.func_qualname
-        state.library = state.targetctx.codegen().create_library(name)
-        state.library._optimize_final_module = lambda: None
-        return super().define_pipelines()
 
 
 @intrinsic

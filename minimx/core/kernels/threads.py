@@ -259,9 +259,7 @@ def jit(
             # its code is kept as a part of that of kernels
             within = {**options, "no_cpython_wrapper": True, "cache": False}
             if "fastmath" not in options:  # else bits depend on how it is optimised
-                from minimx.core.kernels.compiled_parts import PartCompiler
-
-                within["pipeline_class"] = PartCompiler
+                within["pipeline_class"] = provided("compiling").PartCompiler
             return Inner(compiled(lambda: numba.njit(**within)(function)))
         return compiled(lambda: numba.njit(**options)(function))
 
