@@ -14,6 +14,7 @@ what backward needs (`_run`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class Executor:
         of them keeps for backward is lost when the other runs.
         """
         self._graph = graph
+        self._names = [node.name for node in graph.arguments]
         self._ctx = ctx
         named = [*zip(graph.arguments, args, strict=True)]
         named += zip(graph.states, states, strict=True)
@@ -118,14 +120,12 @@ class Executor:
     @property
     def arg_dict(self) -> dict[str, NDArray]:
         """The arguments by name."""
-        names = [node.name for node in self._graph.arguments]
-        return dict(zip(names, self.arg_arrays, strict=True))
+        return dict(zip(self._names, self.arg_arrays, strict=True))
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
         """The gradients by name of argument; None where none is computed."""
-        names = [node.name for node in self._graph.arguments]
-        return dict(zip(names, self.grad_arrays, strict=True))
+        return dict(zip(self._names, self.grad_arrays, strict=True))
 
     @property
     def aux_dict(self) -> dict[str, NDArray]:
@@ -252,16 +252,12 @@ class Executor:
 
     def _run(self, training: bool) -> list[NDArray]:
         """Call the operators in order, on the tape; returns the outputs."""
-        graph = self._runs
         values = self._values()
-        uses = self._uses()
         recording = any(req != "null" for req in self._reqs)
         calls = Calls() if recording and self._monitor is not None else None
         scope = autograd.record(training) if recording else autograd.pause(training)
         with scope:
-            for node in graph:
-                if node.op is None:
-                    continue
+            for node, unused in self._steps:
                 inputs = [values[entry] for entry in node.inputs]
                 shown = node if self._monitor is None else as_shown(node)
                 assert shown.op is not None
@@ -279,12 +275,10 @@ class Executor:
                         values[Entry(node, index)] = out
                     if self._monitor is not None:
                         self._monitor(Entry(shown, index).name, out._alias())
-                for entry in node.inputs:
-                    uses[entry] -= 1
-                    if not uses[entry]:
-                        del values[entry]
+                for entry in unused:
+                    del values[entry]
         self._calls = calls
-        return [values[entry] for entry in graph.outputs]
+        return [values[entry] for entry in self._runs.outputs]
 
     def _report_inputs(self, node: Node, inputs: Sequence[NDArray]) -> None:
         """Tell the monitor of variables by their names, and of what a node takes."""
@@ -313,15 +307,17 @@ class Executor:
             values[Entry(node)] = array
         return values
 
-    def _uses(self) -> dict[Entry, int]:
-        """How often each entry is read; outputs once more, so that they stay."""
-        uses: dict[Entry, int] = {}
-        for node in self._runs:
-            for entry in node.inputs:
-                uses[entry] = uses.get(entry, 0) + 1
-        for entry in self._runs.outputs:
-            uses[entry] = uses.get(entry, 0) + 1
-        return uses
+    @cached_property
+    def _steps(self) -> list[tuple[Node, list[Entry]]]:
+        """The nodes that `_run` calls, and what is not read any more after each."""
+        steps, read = [], {*self._runs.outputs}
+        for node in reversed(self._runs.nodes):
+            if node.op is not None:
+                every = dict.fromkeys(reversed(node.inputs))
+                last = [entry for entry in every if entry not in read]
+                read.update(last)
+                steps.append((node, last[::-1]))
+        return steps[::-1]
 
     # -- around it --------------------------------------------------------------------
 

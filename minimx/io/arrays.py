@@ -197,7 +197,7 @@ def _as_array(source: Any, name: str) -> NDArray:
 
 def _pick(source: NDArray, rows: Any, axis: int) -> NDArray:
     """Some rows of an array, in an order."""
-    in_a_row = np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows)))
+    in_a_row = (rows == np.arange(rows[0], rows[0] + len(rows))).all()
     if isinstance(source, CSRNDArray):
         if in_a_row:
             return source[int(rows[0]) : int(rows[-1]) + 1]

@@ -104,9 +104,8 @@ class Destination:
     def rows(self, count: int) -> Rows:
         """Room for so many rows, to be filled."""
         spec = self.chunk.spec
-        data, indices = self._take(
-            ((count, *spec.shape[1:]), spec.dtype), ((count,), INT64)
-        )
+        shape = (count, *spec.shape[1:])
+        data, indices = self._take((shape, spec.dtype), ((count,), INT64))
         self._made = Rows(data, indices)
         return self._made
 
@@ -122,18 +121,17 @@ class Destination:
     def _take(self, *wanted: tuple[Shape, DType]) -> list[Any]:
         """Arrays of these shapes and types, side by side in one block."""
         self.drop()
-        sizes = [prod(shape) * dtype.itemsize for shape, dtype in wanted]
-        starts = [0]
-        for size in sizes:
-            starts.append(starts[-1] + -(-size // _ALIGNMENT) * _ALIGNMENT)
+        starts, end = [], 0
+        for shape, dtype in wanted:
+            starts.append(end)
+            end += -(-prod(shape) * dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
         chunk = self.chunk
-        self._block = pool_for(chunk.device).alloc(starts[-1], chunk.owner)
-        memory = self._block.data
+        block = self._block = pool_for(chunk.device).alloc(end, chunk.owner)
         return [  # of nothing, CUDA has no arrays
-            shaped(memory, shape, dtype, start)
+            shaped(block.data, shape, dtype, start)
             if prod(shape)
             else np.empty(shape, dtype)
-            for (shape, dtype), start in zip(wanted, starts[:-1], strict=True)
+            for (shape, dtype), start in zip(wanted, starts, strict=True)
         ]
 
     def keep(self) -> None:

@@ -48,8 +48,9 @@ def run(op: Op, inputs: Sequence[NDArray], out: Any = None) -> Any:
 
 def _one_device(op: Op, inputs: Sequence[NDArray]) -> Device:
     device = inputs[0].chunk.device
-    if any(x.chunk.device is not device for x in inputs):
-        raise launch._mixed_devices(op, inputs)
+    for x in inputs:
+        if x.chunk.device is not device:
+            raise launch._mixed_devices(op, inputs)
     return device
 
 
@@ -101,7 +102,8 @@ def _push(
     mutated = [inputs[op.inputs.index(name)] for name in op.mutates]
     rewritten = [x.chunk for x in mutated if isinstance(x.chunk, SparseChunk)]
     reads = [x.chunk for x in inputs]
-    writes = [array.chunk for array in (*outs, *mutated)]
+    writes = [array.chunk for array in outs]
+    writes += [array.chunk for array in mutated]
     kernel = found.kernel
     on_cuda = backend_of(device) == "cuda"
     if on_cuda:
@@ -118,7 +120,10 @@ def _push(
             destinations.append(Destination(array.chunk))
             return destinations[-1]
 
-        args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
+        if rewritten:
+            args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
+        else:
+            args = [x.view() for x in inputs]
         args += [target(array) for array in outs]
         _through(destinations, kernel, args)
 
@@ -146,7 +151,7 @@ def _through(
 
 def _cost(arrays: Sequence[NDArray]) -> Cost:
     """What is stored is read and written; of what is not known yet, nothing."""
-    moved = sum(x.chunk.nbytes for x in arrays)
+    moved = sum([x.chunk.nbytes for x in arrays])
     return Cost(moved // 4, moved)
 
 
@@ -264,8 +269,11 @@ def copy(source: NDArray, target: NDArray) -> None:
         convert = on_host("copyto", kernel, specs, [1])
 
     def work() -> None:
-        with working(source.context):
-            stored = source._host_view()
+        if backend_of(source.context) == "cpu":
+            stored = source.view()
+        else:
+            with working(source.context):
+                stored = source._host_view()
         if source.spec.dtype != dtype:
             stored = _converted(stored, dtype)
         chunk = target.chunk

@@ -57,12 +57,8 @@ def same(parts: Rows | Entries, out: Target) -> None:
         np.copyto(data, parts.data, casting="unsafe")
 
 
-def _copy(array: Any, out: Any) -> None:
-    np.copyto(out, array)
-
-
 _KERNELS: dict[tuple[str, str], Kernel] = {
-    (DEFAULT, DEFAULT): _copy,
+    (DEFAULT, DEFAULT): lambda array, out: np.copyto(out, array),
     (DEFAULT, ROW_SPARSE): to_rows,
     (DEFAULT, CSR): to_entries,
     (ROW_SPARSE, DEFAULT): from_rows,
@@ -82,18 +78,11 @@ def cast_storage(op: Op, x: Spec) -> Answer:
     """Dense to sparse, and back."""
     spec = op.infer(x)
     assert isinstance(spec, Spec)
-    kernel = conversion(stype_of(x), stype_of(spec))
-    assert kernel is not None
-    return Answer(spec, kernel)
+    return Answer(spec, _KERNELS[stype_of(x), stype_of(spec)])
 
 
 @rule("_identity_with_attr_like_rhs", "row_sparse default", "csr default")
 def identity(op: Op, x: Spec, other: Spec) -> Answer:
     """The first input, in the storage type of the second."""
-    kernel = conversion(stype_of(x), DEFAULT)
-
-    def run(parts: Any, ignored: Any, out: Any) -> None:
-        assert kernel is not None
-        kernel(parts, out)
-
-    return Answer(like(x, DEFAULT), run)
+    kernel = _KERNELS[stype_of(x), DEFAULT]
+    return Answer(like(x, DEFAULT), lambda parts, ignored, out: kernel(parts, out))

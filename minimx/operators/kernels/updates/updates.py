@@ -156,7 +156,7 @@ def step(
     """Apply a rule of this file to arrays of any shape; out may be `weight` itself."""
     if out.size == 0:
         return
-    if out.ctypes.data != weight.ctypes.data:
+    if out is not weight and out.ctypes.data != weight.ctypes.data:
         np.copyto(out, weight)
     real = np.float64 if out.dtype == np.float64 else np.float32
     arrays = [array.reshape(-1) for array in (out, gradient, *states)]
