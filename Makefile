@@ -25,7 +25,9 @@ SOURCES ?= .sources
 # BROWSER=required makes the tests fail where no Chromium is found; auto leaves out.
 BROWSER ?= auto
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser)
-PYTEST := $(BIN)/python -m pytest
+# nbval only where notebooks are run: to import it builds grammars for a second or more.
+RUNS := $(BIN)/python -m pytest
+PYTEST := $(RUNS) -p no:nbval
 
 # Without files of bytecode each process would translate all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -126,7 +128,7 @@ CALLED := tests/fast/compiled tests/core/arrays tests/core/engine tests/core/sto
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
 notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled
-	$(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-kernel-name=minimx-lab \
+	$(RUNS) -q -n 2 --dist loadfile --nbval --nbval-kernel-name=minimx-lab \
 	  --nbval-cell-timeout=240 \
 	  --nbval-sanitize-with notebooks/sanitize.cfg notebooks
 
