@@ -120,10 +120,7 @@ def _push(
             destinations.append(Destination(array.chunk))
             return destinations[-1]
 
-        if rewritten:
-            args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
-        else:
-            args = [x.view() for x in inputs]
+        args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
         args += [target(array) for array in outs]
         _through(destinations, kernel, args)
 
