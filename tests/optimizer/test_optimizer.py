@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from minimx import nd, optimizer
 from minimx.core.device import gpu
-from minimx.core.errors import ArgumentError
+from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.knobs import knobs
+from minimx.core.ops.registry import forget_plans, lookup
 from minimx.gluon.parameter import Parameter
 from minimx.lr_scheduler import FactorScheduler
 
@@ -244,3 +246,50 @@ def test_states_live_beside_their_weight() -> None:
     weight = nd.ones((2,), ctx=gpu(0))
     updater(0, nd.ones((2,), ctx=gpu(0)), weight)
     assert updater.states[0].context is gpu(0)
+
+
+RATES = {"wd": 0.0, "rescale_grad": 0.5, "clip_gradient": -1.0, "lazy_update": True}
+
+
+def test_an_update_of_another_rate_is_like_one_that_was_checked() -> None:
+    sheet: Any = lookup("adam_update")
+    first, second = (sheet.of(lr=rate, beta1=0.8, **RATES) for rate in (0.1, 0.2))
+    assert second == sheet(**first.settings | {"lr": 0.2})
+    assert (first.lr, second.lr, second.beta1, second.beta2) == (0.1, 0.2, 0.8, 0.999)
+    assert second is sheet.of(lr=0.2, beta1=0.8, **RATES)
+    assert first.plans is not second.plans
+
+
+def test_what_is_no_float_is_checked_each_time() -> None:
+    sheet: Any = lookup("adam_update")
+    sheet.of(lr=0.1, **RATES)
+    assert sheet.of(lr="0.25", **RATES).lr == 0.25
+    assert sheet.of(lr=0.3, **RATES | {"lazy_update": "false"}).lazy_update is False
+    assert type(sheet.of(lr=1, **RATES).lr) is float
+    for wrong in ({"lr": "fast"}, {"lr": 0.4, "rate": 0.4}, {}):
+        with pytest.raises(MXNetError, match="adam_update"):
+            sheet.of(**RATES, **wrong)
+
+
+def test_the_sign_of_zero_reaches_an_update() -> None:
+    sheet: Any = lookup("adam_update")
+    for decay in (0.0, -0.0, 0.0):
+        made = sheet.of(lr=0.1, **RATES | {"wd": decay})
+        assert math.copysign(1, made.wd) == math.copysign(1, decay)
+
+
+def test_updates_of_two_operators_are_not_taken_for_each_other() -> None:
+    plain: Any = lookup("sgd_update")
+    mixed: Any = lookup("mp_sgd_update")
+    for rate in (0.1, 0.2):
+        assert type(mixed.of(lr=rate, wd=0.0)) is not type(plain.of(lr=rate, wd=0.0))
+
+
+def test_a_knob_that_plans_depend_on_reaches_updates_of_new_rates() -> None:
+    weight, grad = nd.ones((4,)), nd.ones((4,))
+    for rate in (0.1, 0.2):
+        nd.sgd_update(weight, grad, lr=rate, out=weight)
+    made: Any = lookup("sgd_update").of(lr=0.2)
+    assert made.plans
+    forget_plans()
+    assert not made.plans

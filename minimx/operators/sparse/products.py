@@ -76,15 +76,15 @@ def _csr_dense(lhs: Entries, rhs: Any, out: Any) -> None:
     _multiply(lhs, _columns(rhs), _columns(out))
 
 
-def _turned(parts: Entries, columns: int) -> tuple[Any, Any, Any]:
-    """The transpose of a csr matrix."""
-    turn: Callable[..., tuple[Any, Any, Any]] = find("sparse.turn")
+def _turned(parts: Entries, columns: int) -> tuple[Any, ...]:
+    """The transpose of a csr matrix, and which of its rows have elements."""
+    turn: Callable[..., tuple[Any, ...]] = find("sparse.turn")
     return turn(wide(parts.data), parts.indices, parts.indptr, columns)
 
 
 def _turned_dense(columns: int) -> Any:
     return lambda lhs, rhs, out: _multiply(
-        _turned(lhs, columns), _columns(rhs), _columns(out)
+        _turned(lhs, columns)[:3], _columns(rhs), _columns(out)
     )
 
 
@@ -95,9 +95,10 @@ def _turned_rows(columns: int) -> Any:
     return run
 
 
-def _multiply_stored(data: Any, rows: Any, begins: Any, rhs: Any, out: Target) -> None:
+def _multiply_stored(
+    data: Any, rows: Any, begins: Any, stored: Any, rhs: Any, out: Target
+) -> None:
     """Out = csr · rhs, of which only those rows are stored that have elements."""
-    stored = np.flatnonzero(np.diff(begins))
     made = out.rows(len(stored))
     np.copyto(made.indices, stored)
     _multiply((data, rows, np.append(begins[stored], begins[-1:])), rhs, made.data)
@@ -144,10 +145,10 @@ def _turned_by_rows(length: int, columns: int) -> Any:
         met = rows >= 0
         kept = np.zeros(length + 1, np.int64)
         np.cumsum(np.where(place >= 0, np.diff(lhs.indptr), 0), out=kept[1:])
-        data, back, begins = find("sparse.turn")(
+        data, back, *begins = find("sparse.turn")(
             wide(lhs.data)[met], lhs.indices[met], kept, columns
         )
-        _multiply_stored(data, place[back], begins, rhs.data, out)
+        _multiply_stored(data, place[back], *begins, rhs.data, out)
 
     return run
 

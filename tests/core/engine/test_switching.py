@@ -186,13 +186,16 @@ def test_an_operation_cannot_change_its_engine(name: str, clock: str) -> None:
 
 def test_an_interrupted_switch_changes_nothing() -> None:
     gate, var, old = threading.Event(), Var(), engine.current
+    begun = threading.Event()
 
     def interrupt() -> None:
+        begun.wait(SOON)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         gate.wait(SOON)
 
     engine.push(interrupt, cpu(), [], [var], "slow")
     with pytest.raises(KeyboardInterrupt):
+        begun.set()
         knobs.set(MXNET_ENGINE_TYPE="ThreadedEngine")
         pytest.fail("the switch was not interrupted")
     gate.set()

@@ -11,6 +11,7 @@ import pytest
 import minimx as mx
 from minimx import nd
 from minimx.core import autograd
+from minimx.operators.kernels.arrays import linalg as kernels
 
 linalg: Any = nd.linalg
 
@@ -97,13 +98,29 @@ def test_gradient_is_the_slope_and_so_is_its_own(name: str) -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), second, rtol=1e-3, atol=1e-5)
 
 
-def test_large_triangles_are_solved_in_blocks() -> None:
-    a = np.tril(matrices(100, 100)) + 20 * np.eye(100)
-    b = matrices(100, 5)
-    one, two = nd.array(a, dtype="float64"), nd.array(b, dtype="float64")
-    np.testing.assert_allclose(
-        linalg.trsm(one, two).asnumpy(), np.linalg.solve(a, b), rtol=1e-10
-    )
+@pytest.mark.parametrize("library", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 1), (100, 5), (3, 40, 7), (4, 3, 2), (0, 3, 2)])
+def test_triangles_are_solved_from_each_side(
+    shape: tuple[int, ...], dtype: str, library: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not library:  # a NumPy whose BLAS cannot be found
+        monkeypatch.setattr(kernels, "_blas_solver", lambda dtype: None)
+    *stack, rows, _ = shape
+    # The other triangle holds numbers as well: it is not read.
+    a = matrices(*stack, rows, rows) + 2 * rows * np.eye(rows)
+    close = 1e-4 if dtype == "float32" else 1e-10
+    for transpose, rightside, lower in np.ndindex(2, 2, 2):
+        b = matrices(*stack, *((shape[-1], rows) if rightside else shape[-2:]), seed=1)
+        found = linalg.trsm(
+            nd.array(a, dtype=dtype), nd.array(b, dtype=dtype), transpose=transpose,
+            rightside=rightside, lower=lower, alpha=0.5,
+        )  # fmt: skip
+        triangle = np.tril(a) if lower else np.triu(a)
+        turned = np.swapaxes(triangle, -1, -2) if transpose else triangle
+        solved = found.asnumpy()
+        product = solved @ turned if rightside else turned @ solved
+        np.testing.assert_allclose(product, 0.5 * b, rtol=close, atol=close)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -123,6 +140,7 @@ def test_a_product_may_be_written_over_a_factor(which: int) -> None:
         ("potrf", -np.eye(2)),
         ("inverse", np.ones((2, 2))),
         ("potri", np.zeros((2, 2))),
+        ("potri", np.zeros((3, 40, 40))),
     ],
 )
 def test_a_matrix_that_cannot_be_is_refused_at_the_wait(name: str, matrix: Any) -> None:

@@ -203,13 +203,34 @@ def _turn(
             starts[indices[at]] = to + 1
 
 
-def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, Any, Any]:
-    """The transpose of a csr matrix with so many columns, as csr."""
+@threads.jit()
+def _begin(indices: Any, begins: Any, stored: Any) -> int:
+    """Where each column begins; which of them have elements, and how many they are.
+
+    begins: zeros (k + 1,); stored: room for all columns that may have elements.
+    """
+    for at in range(indices.size):
+        begins[indices[at] + 1] += 1
+    count = 0
+    for j in range(begins.size - 1):
+        if begins[j + 1] > 0:
+            stored[count] = j
+            count += 1
+        begins[j + 1] += begins[j]
+    return count
+
+
+def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, ...]:
+    """The transpose of a csr matrix with so many columns, as csr.
+
+    Returns data, indices, indptr, and which of its rows have elements.
+    """
     begins = np.zeros(columns + 1, np.int64)
-    np.cumsum(np.bincount(indices, minlength=columns), out=begins[1:])
+    stored = np.empty(min(columns, indices.size), np.int64)
+    count = _begin(indices, begins, stored)
     turned, rows = np.empty_like(data), np.empty_like(indices)
     _turn(data, indices, indptr, begins.copy(), turned, rows)
-    return turned, rows, begins
+    return turned, rows, begins, stored[:count]
 
 
 # -- sums ------------------------------------------------------------------------------
