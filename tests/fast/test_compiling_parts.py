@@ -62,8 +62,9 @@ def test_a_part_of_a_part_computes_in_the_kernel(dtype: str) -> None:
 
 
 def test_a_part_has_no_machine_code() -> None:
-    part: Any = numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True)(double)
-    whole: Any = numba.njit(lambda x: part(part(x)))
+    njit: Any = numba.njit
+    part = njit(pipeline_class=PartCompiler, no_cpython_wrapper=True)(double)
+    whole = njit(lambda x: part(part(x)))
     assert whole(3.0) == 12.0
     assert whole(3) == 12
     for made in part.overloads.values():
