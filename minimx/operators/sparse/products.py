@@ -90,15 +90,14 @@ def _turned_dense(columns: int) -> Any:
 
 def _turned_rows(columns: int) -> Any:
     def run(lhs: Entries, rhs: Any, out: Target) -> None:
-        _multiply_stored(*_turned(lhs, columns), rhs, out)
+        _multiply_stored(_turned(lhs, columns), rhs, out)
 
     return run
 
 
-def _multiply_stored(
-    data: Any, rows: Any, begins: Any, stored: Any, rhs: Any, out: Target
-) -> None:
+def _multiply_stored(turned: tuple[Any, ...], rhs: Any, out: Target) -> None:
     """Out = csr · rhs, of which only those rows are stored that have elements."""
+    data, rows, begins, stored = turned
     made = out.rows(len(stored))
     np.copyto(made.indices, stored)
     _multiply((data, rows, np.append(begins[stored], begins[-1:])), rhs, made.data)
@@ -148,7 +147,7 @@ def _turned_by_rows(length: int, columns: int) -> Any:
         data, back, *begins = find("sparse.turn")(
             wide(lhs.data)[met], lhs.indices[met], kept, columns
         )
-        _multiply_stored(data, place[back], *begins, rhs.data, out)
+        _multiply_stored((data, place[back], *begins), rhs.data, out)
 
     return run
 
