@@ -203,7 +203,7 @@ def _pick(source: NDArray, rows: Any, axis: int) -> NDArray:
             return source[int(rows[0]) : int(rows[-1]) + 1]
         return array(source.asscipy()[rows], ctx=source.context, dtype=source.dtype)
     if in_a_row:
-        span = {"begin": int(rows[0]), "end": int(rows[-1]) + 1}
-        return source._bind(lookup("slice_axis").of(axis=axis, **span), (source,))  # type: ignore[no-any-return]
+        span: Any = {"begin": int(rows[0]), "end": int(rows[-1]) + 1}
+        return source.slice_axis(axis=axis, **span)
     indices = array(rows, ctx=source.context, dtype="int64")
     return source._bind(lookup("take").of(axis=axis), (source, indices))  # type: ignore[no-any-return]

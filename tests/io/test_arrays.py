@@ -174,3 +174,12 @@ def test_a_description_of_an_array() -> None:
     assert repr(plain) == "DataDesc[a,(2,),<class 'numpy.float32'>,NCHW]"
     with pytest.raises(ArgumentError, match=r"\[label\]"):
         DataBatch([], nd.ones(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stype", ["default", "csr"])
+def test_a_batch_is_a_copy(stype: str) -> None:
+    x = mx.nd.ones((4, 2)).tostype(stype)
+    feed = mx.io.NDArrayIter(x, batch_size=2, last_batch_handle="discard")
+    batch: Any = next(feed).data
+    (batch[0] if stype == "default" else batch[0].data)[:] = 7
+    assert x.asnumpy().sum() == 8
