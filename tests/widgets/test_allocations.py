@@ -25,8 +25,8 @@ def trained() -> tuple[Record, dict[str, int]]:
             y = x * 3  # asked for here
             z = y.sum()
         z.backward()
+        nd.waitall()  # else y may get its memory after the step
         record.metric(1, "loss", 0.5)
-        nd.waitall()
         blocks = {
             name: getattr(array.chunk.block, "id", 0)
             for name, array in (("x", x), ("y", y), ("z", z))
