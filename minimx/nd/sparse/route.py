@@ -102,8 +102,7 @@ def _push(
     mutated = [inputs[op.inputs.index(name)] for name in op.mutates]
     rewritten = [x.chunk for x in mutated if isinstance(x.chunk, SparseChunk)]
     reads = [x.chunk for x in inputs]
-    writes = [array.chunk for array in outs]
-    writes += [array.chunk for array in mutated]
+    writes = [array.chunk for array in (*outs, *mutated)]
     kernel = found.kernel
     on_cuda = backend_of(device) == "cuda"
     if on_cuda:

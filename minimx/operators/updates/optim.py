@@ -60,7 +60,7 @@ class Update(Op):
         A rate may change with every step, and that is faster than checking all again.
         """
         key = repr(settings)
-        made: Any = cls._made.get(key)
+        made: Self | None = cls._made.get(key)
         if made is None:
             floats = {name: x for name, x in settings.items() if type(x) is float}
             others = repr({**settings, **dict.fromkeys(floats, float)})
@@ -73,7 +73,7 @@ class Update(Op):
             if len(cls._made) >= 4096:
                 cls._made.clear()
             cls._last, cls._made[key] = (others, made), made
-        return made  # type: ignore[no-any-return]
+        return made
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight."""

@@ -124,6 +124,21 @@ def test_triangles_are_solved_from_each_side(
 
 
 @pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("rows", [5, 40])
+def test_a_solution_may_be_written_over_an_input(which: int, rows: int) -> None:
+    a, b = matrices(2, rows, rows)
+    a += 2 * rows * np.eye(rows)
+    pair = [nd.array(x, dtype="float64") for x in (a, b)]
+    linalg.trsm(*pair, out=pair[which])
+    solved = np.linalg.solve(np.tril(a), b)
+    np.testing.assert_allclose(pair[which].asnumpy(), solved, atol=1e-12)
+    same = nd.array(a, dtype="float64")
+    linalg.potri(same, out=same)
+    inverse = np.linalg.inv(np.tril(a))
+    np.testing.assert_allclose(same.asnumpy(), inverse.T @ inverse, atol=1e-12)
+
+
+@pytest.mark.parametrize("which", [0, 1])
 def test_a_product_may_be_written_over_a_factor(which: int) -> None:
     pair = matrices(2, 40, 40)
     calls: Any = nd.dot, linalg.gemm2, linalg.trmm

@@ -78,9 +78,9 @@ _SINGULAR = (
 @_explained(f"linalg.potri: {_SINGULAR}")
 def potri(a: Any, out: Any) -> None:
     """(a aᵀ)⁻¹ of a lower triangle."""
-    out[...] = np.eye(a.shape[-1])
-    _solve(a, out, False, False, True, 1.0)
-    np.copyto(out, _turned(out) @ out)
+    inverse = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+    _solve(a, inverse, False, False, True, 1.0)
+    np.copyto(out, _turned(inverse) @ inverse)
 
 
 @lru_cache
@@ -126,6 +126,7 @@ def trsm(transpose: bool, rightside: bool, lower: bool, alpha: float) -> Launch:
 
     @_explained(f"linalg.trsm: {_SINGULAR}")
     def launch(a: Any, b: Any, out: Any) -> None:
+        a = a.copy() if np.may_share_memory(a, out) else a  # it is read once out is b
         np.copyto(out, b)
         _solve(a, out, transpose, rightside, lower, alpha)
 
