@@ -1,8 +1,9 @@
 """Where `dense0_` comes from: prefixes of blocks, counted per scope.
 
-Outside every scope, names are counted once for the whole program: the second `Dense`
-is `dense1_`. Inside `with net.name_scope():` they are counted per block, and begin with
-the block's own prefix: `net0_dense0_`. So are the names of symbols made there.
+Outside every scope `mx.name` counts, as for symbols: the second `Dense` of a thread is
+`dense1_`, and `with mx.name.NameManager():` counts from 0 again. Inside
+`with net.name_scope():` they are counted per block, and begin with the block's own
+prefix: `net0_dense0_`. So are the names of symbols made there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from minimx.gluon.parameter.dictionary import ParameterDict
-from minimx.name import Prefix
+from minimx.name import Prefix, current
 
 if TYPE_CHECKING:
     from minimx.gluon.block import Block
@@ -27,8 +28,6 @@ class _Current(threading.local):
 
 
 _current = _Current()
-_top_level: Counter[str] = Counter()
-_top_level_lock = threading.Lock()
 
 
 class BlockScope:
@@ -74,7 +73,7 @@ def name_block(
     """
     scope = _current.scope
     if scope is None:
-        full = _next_top_level(hint) if prefix is None else prefix
+        full = current().get(None, hint) + "_" if prefix is None else prefix
         own = ParameterDict(full)
     else:
         part = scope._next(hint) if prefix is None else prefix
@@ -82,10 +81,3 @@ def name_block(
         full = scope._block.prefix + part
         own = ParameterDict(outer.prefix + part, outer._shared)
     return full, own if params is None else ParameterDict(params.prefix, params)
-
-
-def _next_top_level(hint: str) -> str:
-    with _top_level_lock:
-        number = _top_level[hint]
-        _top_level[hint] += 1
-    return f"{hint}{number}_"

@@ -160,7 +160,8 @@ class Updater:
             raise DataError(
                 f"the stored state of weight {index!r} is {_form(state)}, and "
                 f"{type(self.optimizer).__name__} keeps {_form(wanted)} for it. Were "
-                "the states stored for other parameters, or with other settings?"
+                "the states stored for other parameters, in another order (by name, "
+                "dense10_ is before dense9_), or with other settings?"
             )
 
 

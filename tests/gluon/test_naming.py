@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ def names(block: Block) -> list[str]:
     return list(block.collect_params().keys())
 
 
-def test_top_level_names_are_counted_once_for_the_program() -> None:
+def test_top_level_names_are_counted_by_the_manager_of_the_thread() -> None:
     first, second = nn.Dense(1), nn.Dense(1)
     numbers = [
         int(re.fullmatch(r"dense(\d+)", d.name)[1])  # type: ignore[index]
@@ -26,6 +27,16 @@ def test_top_level_names_are_counted_once_for_the_program() -> None:
     ]
     assert numbers[1] == numbers[0] + 1
     assert names(first) == [f"{first.name}_weight", f"{first.name}_bias"]
+    with mx.name.NameManager():
+        assert [nn.Dense(1).prefix for _ in range(2)] == ["dense0_", "dense1_"]
+    with mx.name.Prefix("left_"):
+        assert nn.Dense(1).prefix == "left_dense0_"
+        assert nn.Dense(1, prefix="own_").prefix == "own_"
+    found: list[str] = []
+    thread = threading.Thread(target=lambda: found.append(nn.Dense(1).prefix))
+    thread.start()
+    thread.join()
+    assert found == ["dense0_"]
 
 
 def test_names_in_a_scope_are_counted_from_zero() -> None:

@@ -26,6 +26,15 @@ def test_half_a_state_gives_one_loss_and_a_whole_one_all() -> None:
     assert relying.equal_losses(relying.save_all, relying.load_all, steps=4) == 4
 
 
+@pytest.mark.parametrize("before", range(7, 11))
+def test_a_state_comes_back_however_many_layers_were_named_before(before: int) -> None:
+    with mx.name.NameManager():
+        for _ in range(before):
+            mx.gluon.nn.Dense(1)
+        whole = relying.save_all, relying.load_all
+        assert relying.equal_losses(*whole, steps=1) == 1
+
+
 def nothing(folder: str, net: Any, trainer: Any) -> None:
     """A checkpoint that was forgotten."""
 

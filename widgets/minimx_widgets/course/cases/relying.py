@@ -90,7 +90,10 @@ class Training:
     def __init__(self, optimizer: str = "sgd", seed: int = 0) -> None:
         mx.random.seed(seed)
         self.net = gluon.nn.HybridSequential()
-        self.net.add(gluon.nn.Dense(16, activation="tanh"), gluon.nn.Dense(1))
+        # The scope counts from 0 in each network: a trainer orders its parameters by
+        # name, and without it dense10_ would come before dense9_.
+        with self.net.name_scope():
+            self.net.add(gluon.nn.Dense(16, activation="tanh"), gluon.nn.Dense(1))
         self.net.initialize(mx.init.Xavier())
         settings: dict[str, float] = {"learning_rate": 0.05}
         if optimizer == "sgd":
