@@ -121,10 +121,11 @@ calls: $(STAMPS)/test $(STAMPS)/cython
 	  $(BIN)/python -c "import shutil; from minimx.fast.compiled import fitting; \
 	  shutil.rmtree(fitting())"; exit $$found
 
-# What makes arrays, calls operators, pushes, allocates and records.
+# What makes arrays, calls operators, pushes, allocates and records, and shows its lines.
 CALLED := tests/fast/compiled tests/core/arrays tests/core/engine tests/core/storage \
   tests/core/autograd/test_autograd.py tests/gluon/test_trainer.py \
-  tests/gluon/test_block.py tests/gluon/parameter
+  tests/gluon/test_block.py tests/gluon/parameter tests/widgets/code \
+  tests/widgets/test_allocations.py
 
 # pytest and nbval run in .venv; the notebooks themselves in .venv-lab.
 notebooks: $(STAMPS)/test $(STAMPS)/kernel $(LAB)/.stamps/compiled

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from minimx.core.engine import bulking, lanes, threaded, trace, urgency, var
@@ -29,6 +28,7 @@ from minimx.kvstore import policy as store_policy
 from minimx.kvstore.planners import flat, partition, placement, ring, tree
 from minimx_widgets.code.finding import file_in_project
 from minimx_widgets.code.pieces import Code, Piece
+from minimx_widgets.code.sources import is_function, source_lines
 
 #: A place: the object, a text that stands in its marked lines, and what they do.
 Place = tuple[Any, str, str]
@@ -215,13 +215,11 @@ def cut(what: Any, text: str, why: str) -> Piece | None:
     text: what marked lines hold; "" marks the first one.
     """
     for function in _functions(what) if inspect.ismodule(what) else (what,):
-        function = inspect.unwrap(function)
-        lines, first = inspect.getsourcelines(function)
+        path, lines, first = source_lines(function)
         marks = [first + k for k, line in enumerate(lines) if text and text in line]
         if not text:
             marks = [first + next(k for k, s in enumerate(lines) if "def " in s)]
         if marks:
-            path = Path(inspect.getfile(function))
             body = "".join(lines).rstrip()
             return Piece(file_in_project(path), first, body, tuple(marks), why)
     return None
@@ -232,7 +230,7 @@ def _functions(module: Any) -> Iterator[Callable[..., Any]]:
     for one in vars(module).values():
         if getattr(one, "__module__", "") != module.__name__:
             continue
-        if inspect.isfunction(one):
+        if is_function(one):
             yield one
         elif inspect.isclass(one):
-            yield from (m for m in vars(one).values() if inspect.isfunction(m))
+            yield from (m for m in vars(one).values() if is_function(m))

@@ -13,8 +13,9 @@ import traceback
 from pathlib import Path
 
 from minimx.core.errors import ArgumentError
-from minimx_widgets.code.finding import ROOT, cut_lines, tree_of
+from minimx_widgets.code.finding import cut_lines, tree_of
 from minimx_widgets.code.pieces import Code, Piece
+from minimx_widgets.code.sources import ROOT
 
 #: A file of ours and a line of it.
 Place = tuple[str, int]

@@ -11,7 +11,6 @@ else is found in the text itself, where a name stands as a literal.
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import sys
 import threading
@@ -20,14 +19,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import minimx
 from minimx.core.errors import ArgumentError, did_you_mean
 from minimx.core.knobs import knobs
 from minimx.core.ops.registry import ALIASES, REGISTRY
 from minimx.tools.knob_examples import function_of
 from minimx_widgets.code.pieces import Code, Piece
+from minimx_widgets.code.sources import ROOT, source_lines
 
-ROOT = Path(minimx.__file__).parent
 #: A statement of more lines is shown round what is marked, so many lines either way.
 LONGEST, ROUND = 60, 14
 #: A name that is put together has at least so many letters that are written out.
@@ -131,7 +129,7 @@ def _entered(sheet: Any) -> list[Piece]:
 def _written(sheet: type) -> bool:
     """Whether a class stands in a file as it is, and was not made by a function."""
     try:
-        inspect.getsourcelines(sheet)
+        source_lines(sheet)
     except (OSError, TypeError):
         return False
     return True
@@ -235,10 +233,9 @@ def _of_object(found: Any, why: str, words: set[str]) -> Piece:
 
     Where none has one, its first line is marked.
     """
-    lines, first = inspect.getsourcelines(found)
+    path, lines, first = source_lines(found)
     wanted = re.compile("|".join(rf"(?<![a-zA-Z]){re.escape(w)}\b" for w in words))
     marks = [first + k for k, line in enumerate(lines) if wanted.search(line)]
-    path = Path(inspect.getfile(found))
     text = "".join(lines).rstrip()
     return Piece(file_in_project(path), first, text, tuple(marks or [first]), why)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from minimx.core.knobs import KnobWarning
+from minimx_widgets.code.sources import source_lines
 from minimx_widgets.language import tr, tr_all
 
 # What a sentence in a document can turn out to be, and its mark.
@@ -130,17 +131,16 @@ def read_core(thing: Any, *more: Any) -> Shown:
     """
     plain, rich = [], []
     for one in (thing, *more):
-        lines, start = inspect.getsourcelines(one)
+        path, lines, start = source_lines(one)
         body = textwrap.dedent("".join(lines)).rstrip()
         name = f"{inspect.unwrap(one).__module__}.{one.__qualname__}"
         plain.append(f"# {name}\n{body}")
-        rich.append(f"{_place(one, name, start)}\n```python\n{body}\n```")
+        rich.append(f"{_place(path.resolve(), name, start)}\n```python\n{body}\n```")
     return Shown("\n\n".join(plain), "\n\n".join(rich), "text/markdown")
 
 
-def _place(thing: Any, name: str, line: int) -> str:
+def _place(path: Path, name: str, line: int) -> str:
     """The name of something; a link to its file, if the page can reach it."""
-    path = Path(inspect.getsourcefile(thing) or "").resolve()
     root = Path.cwd().parent
     where = f"`{name}`, from line {line}"
     if path.is_relative_to(root) and (root / "notebooks").is_dir():
