@@ -22,7 +22,7 @@ from minimx.core.arrays.array import NDArray
 from minimx.core.errors import ArgumentError, DeferredInitializationError
 from minimx.core.events import attribute, attribution
 from minimx.gluon import saving
-from minimx.gluon.naming import BlockScope, name_block
+from minimx.gluon.naming import BlockScope
 from minimx.gluon.parameter.deferred import Contexts
 from minimx.gluon.parameter.dictionary import (
     ParameterDict,
@@ -84,7 +84,7 @@ class Block:
         self, prefix: str | None = None, params: ParameterDict | None = None
     ) -> None:
         self._empty_prefix = prefix == ""
-        self._prefix, self._params = name_block(prefix, params, self._alias())
+        self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self)
         self._children: dict[str, Block] = {}

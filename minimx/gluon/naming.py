@@ -62,22 +62,22 @@ class BlockScope:
         self._counter[hint] += 1
         return f"{hint}{number}_"
 
+    @staticmethod
+    def create(
+        prefix: str | None, params: ParameterDict | None, hint: str
+    ) -> tuple[str, ParameterDict]:
+        """The full prefix of a new block, and the dictionary for its parameters.
 
-def name_block(
-    prefix: str | None, params: ParameterDict | None, hint: str
-) -> tuple[str, ParameterDict]:
-    """The full prefix of a new block, and the dictionary for its parameters.
-
-    prefix: the block's own part, or None to count one from `hint`.
-    params: a dictionary of another block, whose parameters are to be shared.
-    """
-    scope = _current.scope
-    if scope is None:
-        full = current().get(None, hint) + "_" if prefix is None else prefix
-        own = ParameterDict(full)
-    else:
-        part = scope._next(hint) if prefix is None else prefix
-        outer = scope._block.params
-        full = scope._block.prefix + part
-        own = ParameterDict(outer.prefix + part, outer._shared)
-    return full, own if params is None else ParameterDict(params.prefix, params)
+        prefix: the block's own part, or None to count one from `hint`.
+        params: a dictionary of another block, whose parameters are to be shared.
+        """
+        scope = _current.scope
+        if scope is None:
+            full = current().get(None, hint) + "_" if prefix is None else prefix
+            own = ParameterDict(full)
+        else:
+            part = scope._next(hint) if prefix is None else prefix
+            outer = scope._block.params
+            full = scope._block.prefix + part
+            own = ParameterDict(outer.prefix + part, outer._shared)
+        return full, own if params is None else ParameterDict(params.prefix, params)

@@ -8,6 +8,7 @@ memory is taken for what it speaks of, however large.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,6 +183,9 @@ def _node(place: int, value: Any, nodes: list[Node], how: _Reading) -> Node:
     if kind == "null":
         if inputs:
             raise DataError(f"{where} ({name}): a variable has no inputs.")
+        if np_semantics.is_np_shape() and not how.np_shape and "__shape__" in attrs:
+            # In that file 0 is an unknown length, which is -1 from here on.
+            attrs["__shape__"] = re.sub(r"\b0\b", "-1", attrs["__shape__"])
         return Node(None, (), name, attrs)
     bodies = value.get("subgraphs") or []
     if not isinstance(bodies, list):

@@ -200,3 +200,11 @@ def test_an_empty_prefix_leaves_the_names_of_symbols_alone() -> None:
     with outer.name_scope(), inner.name_scope():
         made = mx.sym.relu(mx.sym.var("x"), name="r")
     assert made.name == "outer_r"
+
+
+def test_libraries_may_ask_for_the_prefix_of_a_block() -> None:
+    from minimx.gluon.block import _BlockScope
+
+    with nn.Sequential(prefix="net_").name_scope():
+        assert _BlockScope.create(None, None, "hi")[0] == "net_hi0_"
+    assert _BlockScope.create("own_", None, "hi")[0] == "own_"
