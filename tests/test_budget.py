@@ -35,7 +35,7 @@ PUBLIC_NAMES = {"minimx"}
 WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 13_181),
-    "graphs of symbols": ("graphs", 1_632),
+    "graphs of symbols": ("graphs", 1_633),
     "fast kernels": ("fast", 4_944),
     "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_725),

@@ -203,7 +203,7 @@ def test_an_empty_prefix_leaves_the_names_of_symbols_alone() -> None:
 
 
 def test_libraries_may_ask_for_the_prefix_of_a_block() -> None:
-    from minimx.gluon.block import _BlockScope
+    from minimx.libraries.gluon import _BlockScope
 
     with nn.Sequential(prefix="net_").name_scope():
         assert _BlockScope.create(None, None, "hi")[0] == "net_hi0_"

@@ -164,7 +164,7 @@ def _gridded(
     if small and len(shapes) == 2 and not singles:
         run = native.rows2
         return lambda a, b, out: run(code, a.ravel(), b.ravel(), out.ravel(), grid)
-    rows = native.rows.threaded if parts > 1 else native.rows.serial
+    rows = native.rows.beside if parts > 1 else native.rows.serial
     if small:
         rows = native.rows.small
     tail = [single.ctypes.data for single in singles]

@@ -50,6 +50,8 @@ class _State:
 
 _state = _State()
 _thread = threading.local()
+#: The threads that run a `Parallel` kernel now.
+_running: set[int] = set()
 
 
 # -- how many --------------------------------------------------------------------------
@@ -209,13 +211,26 @@ class Parallel:
         """Run on as many threads as this process may use now."""
         return self.sharing(count(), *args)
 
+    def beside(self, *args: Any) -> Any:
+        """Run on this process's threads, divided by the kernels that run now.
+
+        For short kernels: a second thread costs as much as it gives while another core
+        is busy. A long one may start beside a short one, and has the cores soon after.
+        """
+        return self.sharing(count() // (1 + len(_running)), *args)
+
     def sharing(self, most: int, *args: Any) -> Any:
         """Run on at most `most` threads, for a caller that runs beside others.
 
         args: those of the kernel. `count()` limits them as well.
         """
+        me = threading.get_ident()
         with _state.guard:
-            return self.run(min(count(), most, _limit()), *args)
+            _running.add(me)
+            try:
+                return self.run(max(1, min(count(), most, _limit())), *args)
+            finally:
+                _running.discard(me)
 
 
 class Inner:

@@ -158,7 +158,7 @@ class _Ready:
         timed = tuning.Loop(self.loop.title, code, ins, outs)
         self.parts = tuning.parts(self.size, timed, outs[0])
         alone = native.rows.small if self.size < tuning.SMALL else native.rows.serial
-        self.rows = native.rows.threaded if self.parts > 1 else alone
+        self.rows = native.rows.beside if self.parts > 1 else alone
         with _warning_lock:
             if not self.code:
                 self.code = code

@@ -114,6 +114,45 @@ forking = pytest.mark.skipif(
 )
 
 
+def test_a_short_kernel_takes_its_share_while_others_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel: threads.Parallel = threads.jit(parallel=True)(_nothing)
+    started, go_on = threading.Event(), threading.Event()
+
+    def run(parts: int, wait: bool) -> int:
+        if wait:
+            started.set()
+            go_on.wait(60)
+        return parts
+
+    monkeypatch.setattr(kernel, "run", run)
+    monkeypatch.setattr(threads, "_limit", lambda: 64)
+    with knobs(OMP_NUM_THREADS=6):
+        assert kernel.beside(False) == 6
+        other = threading.Thread(target=kernel.threaded, args=(True,))
+        other.start()
+        assert started.wait(60)
+        assert (kernel.beside(False), kernel.threaded(False)) == (3, 6)
+        with threads.using(1):
+            assert kernel.beside(False) == 1
+        go_on.set()
+        other.join()
+        assert kernel.beside(False) == 6
+
+
+def test_a_kernel_that_failed_takes_no_share() -> None:
+    kernel: threads.Parallel = threads.jit(parallel=True)(_nothing)
+    for _ in range(3):
+        with pytest.raises(TypeError):
+            kernel.threaded("no", "such", "arguments", None)
+    assert not threads._running
+
+
+def _nothing(part: Any, out: Any) -> None:
+    """A kernel that is not compiled here."""
+
+
 @forking
 def test_a_forked_child_computes_alone() -> None:
     """OpenMP ends a process that uses it on both sides of a fork."""

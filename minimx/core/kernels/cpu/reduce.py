@@ -179,7 +179,7 @@ def reduction(
     tuning = provided("operator tuning")
     loop = tuning.Loop(it.step, first[1], (dtype, dtype), (dtype,))
     item, parts = dtype.itemsize, int(tuning.parts(size, loop, dtype))
-    run = stage.threaded if parts > 1 else stage.serial
+    run = stage.beside if parts > 1 else stage.serial
     if size < pointwise.SMALL and parts == 1:
         run = stage.small
 
