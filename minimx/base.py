@@ -1,12 +1,13 @@
 """`mx.base`: the names that MXNet keeps there, as far as they mean something here.
 
 Handles have no counterpart: there is no C library behind. Of the calls into it that
-programs make themselves, `_LIB` has the one that needs none.
+programs make themselves, `_LIB` has those that need none.
 """
 
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,11 +61,17 @@ class _Library:
         names stay where they are until they are asked for again. Returns 0: it went
         well.
         """
+        import_module("minimx.symbol")  # some exist in graphs only
         names = sorted(name.encode() for name in {*REGISTRY, *ALIASES})
         self._shown = (ctypes.c_char_p * len(names))(*names)
         out_size._obj.value = len(names)
         first = ctypes.cast(self._shown, ctypes.POINTER(ctypes.c_char_p))
         out_array._obj.contents = first.contents
+        return 0
+
+    def MXSetNumOMPThreads(self, thread_num: Any) -> int:  # noqa: N802
+        """Turn the knob OMP_NUM_THREADS. thread_num: a number or a `c_int`."""
+        knobs.set(OMP_NUM_THREADS=getattr(thread_num, "value", thread_num))
         return 0
 
     def __getattr__(self, name: str) -> Any:
