@@ -1,9 +1,9 @@
 """A graph with sparse arrays, made ready once: what an executor runs on a CPU.
 
-    runs = SparseRuns(graph, device, specs, wanted, settings)
+    runs = SparseRuns(graph, device, arrays, grads, reqs, settings)
     runs.takes(True, arrays, grads)            # whether it can run with these arrays
     outputs = runs.forward(True, arrays)
-    runs.backward(head_grads, grads, reqs, arrays)
+    runs.backward(head_grads, grads, reqs, arrays)      # of those with gradients
 
 How much a sparse array stores is known only when it is computed, so that `Bound` cannot
 plan memory for it. All else is known beforehand: which operators run, those of the
@@ -28,7 +28,7 @@ from minimx.core.arrays.transfer import copy
 from minimx.core.autograd import walk
 from minimx.core.autograd.tape import Leaf
 from minimx.core.device import Device
-from minimx.core.errors import DTypeError, GradientError, ShapeError
+from minimx.core.errors import GradientError, MXNetError
 from minimx.core.events import attributed
 from minimx.core.graph.passes.gradient import differentiate
 from minimx.core.graph.passes.prepare import Unplanned
@@ -251,7 +251,7 @@ class SparseRuns:
             try:
                 with attributed(phase="forward", category="activation"):
                     run = self._runs[training] = Run(self, training)
-            except (DTypeError, GradientError, ShapeError) as reason:
+            except MXNetError as reason:
                 # Perhaps nothing ever runs; if it does, the call says it better.
                 raise Unplanned(str(reason)) from reason
         return run

@@ -12,8 +12,9 @@ import minimx as mx
 from minimx import nd, sym
 from minimx.core import engine
 from minimx.core.arrays import launch
-from minimx.core.errors import DataError, DeviceError, ShapeError
+from minimx.core.errors import DataError, DeviceError, OperatorError, ShapeError
 from minimx.core.ops.registry import forget_plans
+from minimx.graphs import sparse_runs
 from minimx.graphs.sparse_runs import SparseRuns
 from tests.graphs.sparse_nets import (
     FEW,
@@ -212,6 +213,22 @@ def test_what_cannot_be_made_ready_is_computed_with_operators(net: Any) -> None:
     other = by_operators(made())
     other.forward(is_train=True)
     assert shown(executor.outputs[0]) == shown(other.outputs[0])
+
+
+def test_what_an_operator_refuses_is_raised_when_it_runs(monkeypatch: Any) -> None:
+    def refuse(op: Any, specs: Any) -> Any:
+        raise OperatorError(f"{op.name} cannot be computed for {specs}")
+
+    monkeypatch.setattr(sparse_runs, "planned", refuse)
+    executor = bound("regression")
+    assert executor._sparse is None
+    executor.forward(is_train=True)
+    executor.backward()
+    monkeypatch.undo()
+    other = bound("regression")
+    assert ready(other)
+    other.backward()
+    assert everything(executor) == everything(other)
 
 
 def test_gradients_in_half_precision_are_added_as_on_the_tape() -> None:

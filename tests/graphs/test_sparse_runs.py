@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -195,3 +196,52 @@ def test_gradients_are_stored_as_their_arrays_are(req: str, stype: str) -> None:
     (wanted,) = [x for x in other.grad_arrays if x is not None]
     assert shown(found) == shown(wanted)
     assert found.stype == stype and found._fresh_grad
+
+
+# -- random graphs ---------------------------------------------------------------------
+
+
+def random_net(seed: int) -> Any:
+    """A graph on matrices of WIDE rows and columns, of which some are sparse."""
+    draw = random.Random(seed)
+    stypes = {"a": "csr", "b": "row_sparse", "c": "default"}
+    a, b, c = (
+        sym.var(name, stype=stype, shape=(WIDE, WIDE)) for name, stype in stypes.items()
+    )
+    values = [c, sym.dot(a, b), sym.dot(a, c)]
+    if draw.random() < 0.3:
+        values.append(sym.elemwise_add(b, sym.square(b)))
+    for _ in range(draw.randint(3, 9)):
+        x, y, z = draw.choices(values, k=3)
+        which = draw.choice(["one", "two", "dot", "view", "sum", "drop", "block"])
+        if which == "one":
+            values.append(draw.choice([sym.sin, sym.relu, sym.abs, sym.square])(x))
+        elif which == "two":
+            values.append(draw.choice([sym.elemwise_add, sym.broadcast_mul])(x, y))
+        elif which == "dot":
+            values.append(sym.dot(a, x, transpose_a=draw.random() < 0.5))
+        elif which == "view":
+            flat = sym.reshape(x, shape=(-1,))
+            values.append(sym.reshape(flat, shape=(WIDE, WIDE)))
+        elif which == "sum":
+            values.append(sym.add_n(x, y, z))
+        else:
+            values.append(
+                sym.Dropout(x, p=0.4) if which == "drop" else sym.BlockGrad(x)
+            )
+    return sym.Group(draw.sample(values[1:], k=draw.randint(1, 2)))
+
+
+@pytest.mark.parametrize("some", range(8))
+def test_random_graphs(some: int) -> None:
+    prepared = 0
+    for seed in range(8 * some, 8 * some + 8):
+        found = []
+        for whole in (True, False):
+            net, draw = random_net(seed), random.Random(seed)
+            reqs = {n: draw.choice(["write", "add", "null"]) for n in "bc"}
+            executor: Any = net.simple_bind(mx.cpu(), grad_req=reqs)
+            found.append(steps(executor if whole else by_operators(executor)))
+            prepared += type(executor._ran) is SparseRuns
+        assert found[0] == found[1], seed
+    assert prepared  # some have operators without a sparse rule
