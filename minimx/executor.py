@@ -6,9 +6,10 @@
     executor.grad_dict["fc_weight"]
 
 It runs programs (`core/graph/running/bound.py`) where the whole graph can be planned
-ahead. Where it cannot be, where a monitor watches the nodes, or where they are on
-several devices, it calls the operators one after the other and lets the tape write down
-what backward needs (`_run`).
+ahead; with sparse arrays, a list of calls (`graphs/sparse_runs.py`). Where a graph
+cannot be made ready, where a monitor watches the nodes, or where they are on several
+devices, it calls the operators one after the other and lets the tape write down what
+backward needs (`_run`).
 """
 
 from __future__ import annotations
@@ -35,11 +36,15 @@ from minimx.core.graph.running.settings import in_force
 from minimx.core.graph.values.infer import infer, resolved
 from minimx.core.graph.values.ir import Entry, Graph, Node
 from minimx.core.graph.values.specs import Specs, every_spec
+from minimx.core.ops.spec import Spec
+from minimx.core.ops.stypes import like
 from minimx.graphs.backward_steps import backward_steps
 from minimx.graphs.log import announce
 from minimx.graphs.monitored_walk import Calls, MonitoredWalk
 from minimx.graphs.placement import placement
+from minimx.graphs.sparse_runs import SparseRuns
 from minimx.graphs.watching import as_shown
+from minimx.nd.sparse import route
 from minimx.operators.mxnet_names import input_name
 from minimx.tools import graph_text
 
@@ -81,12 +86,17 @@ class Executor:
         self._monitor: Callable[[str, NDArray], None] | None = None
         self._monitor_all = False
         self._calls: Calls | None = None  # what a monitor saw is on the tape
-        self._whole = True  # the last forward pass was one call of the bound graph
         self._heads: list[NDArray] | None = None
         self._outputs: list[NDArray] = []
         self._bound = self._planned(shared)
+        self._sparse: SparseRuns | None = None
+        #: What the last forward pass ran, or is going to run; None: the operators.
+        self._ran: Bound | SparseRuns | None = self._bound
         if self._bound is None:
             announce(self._runs, self._specs())
+            if not self._places:
+                given = [*args, *states], grads, reqs
+                self._sparse = SparseRuns.of(self._runs, ctx, *given, in_force())
 
     def _planned(self, shared: Executor | None) -> Bound | None:
         """The graph as programs; None if it must be run operator by operator."""
@@ -114,6 +124,16 @@ class Executor:
             )
         except Unplanned:
             return None
+
+    def _chosen(self, training: bool, arrays: Sequence[NDArray]) -> Any:
+        """What is to run on these arrays; None: the operators one by one."""
+        # A watch, like a monitor, sees operators and not pieces of graphs.
+        if self._monitor is not None or launch.watching is not None:
+            return None
+        runs = self._sparse
+        if runs is not None and runs.takes(training, arrays, self.grad_arrays):
+            return runs
+        return self._bound
 
     # -- arrays -----------------------------------------------------------------------
 
@@ -162,12 +182,11 @@ class Executor:
                     f"{np.shape(value)}. Use reshape() for an executor of other shapes."
                 )
             target[:] = value
-        # A watch, like a monitor, sees operators and not pieces of graphs.
-        self._whole = self._monitor is None and launch.watching is None
-        if self._bound is not None and self._whole:
-            arrays = [*self.arg_arrays, *self.aux_arrays]
+        arrays = [*self.arg_arrays, *self.aux_arrays]
+        self._ran = self._chosen(bool(is_train), arrays)
+        if self._ran is not None:
             with attributed(phase="forward", category="activation"):
-                self._outputs = self._bound.forward(bool(is_train), arrays)
+                self._outputs = self._ran.forward(bool(is_train), arrays)
             self._heads = self._outputs
             return self._outputs
         self._heads = self._run(bool(is_train))
@@ -194,8 +213,8 @@ class Executor:
                 f"backward: {len(given)} gradients for {len(self._heads)} outputs. "
                 "Give one for each, or none."
             )
-        if self._bound is not None and self._whole:
-            self._backward_of(self._bound, given)
+        if self._ran is not None:
+            self._backward_of(self._ran, given)
             return
         for grad in self.grad_arrays:
             if grad is not None:
@@ -227,7 +246,7 @@ class Executor:
         like = self.arg_arrays[0]
         return MonitoredWalk(self._calls, steps, heads, self._monitor, kept, like)
 
-    def _backward_of(self, bound: Bound, given: Sequence[Any]) -> None:
+    def _backward_of(self, bound: Bound | SparseRuns, given: Sequence[Any]) -> None:
         """Let the program fill the gradients."""
         heads = zip(given, bound.outputs, strict=False)
         slots = zip(self.grad_arrays, self._reqs, strict=True)
@@ -374,7 +393,7 @@ class Executor:
 
         def fitted(entry: Entry, old: Any, named: bool) -> Any:
             spec = found.spec(entry)
-            if old is None or spec is old.spec:
+            if old is None or (spec and like(spec, old.stype)) is old.spec:
                 return old
             if spec is None:
                 raise ShapeError(
@@ -385,14 +404,7 @@ class Executor:
                     f"reshape: {entry.name} would change from {old.shape} to "
                     f"{spec.shape}. Name it, or give partial_shaping=True."
                 )
-            if spec.nbytes > old.spec.nbytes:
-                if not allow_up_sizing:
-                    raise ShapeError(
-                        f"reshape: {entry.name} {spec.shape} is larger than "
-                        f"{old.shape}. Give allow_up_sizing=True for new memory."
-                    )
-                return old._zeros_like_spec(spec)
-            return type(old)(old.chunk, spec, old.offset)
+            return _in_memory_of(old, spec, entry.name, allow_up_sizing)
 
         args: list[NDArray] = []
         grads: list[NDArray | None] = []
@@ -455,6 +467,25 @@ def _fitted(grad: NDArray | None, head: NDArray) -> NDArray | None:
         return None
     grad = grad.as_in_context(head.context)
     return grad if grad.dtype == head.dtype else grad.astype(head.dtype)
+
+
+def _in_memory_of(old: NDArray, spec: Spec, name: str, up_sizing: bool) -> NDArray:
+    """An array of another shape: where the old one lies, if it is not larger.
+
+    A sparse one is new, since its memory is what it stores. up_sizing: so is a larger
+    one, which is refused otherwise.
+    """
+    spec = like(spec, old.stype)
+    if spec.eager is not None:
+        return route.empty(spec, old.context, "reshape")  # type: ignore[no-any-return]
+    if spec.nbytes > old.spec.nbytes:
+        if not up_sizing:
+            raise ShapeError(
+                f"reshape: {name} {spec.shape} is larger than {old.shape}. Give "
+                "allow_up_sizing=True for new memory."
+            )
+        return old._zeros_like_spec(spec)
+    return type(old)(old.chunk, spec, old.offset)
 
 
 def _moved(node: Node, inputs: Sequence[NDArray], where: Device) -> list[NDArray]:

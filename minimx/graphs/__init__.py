@@ -3,8 +3,9 @@
 `json` (with `spelling`, and `control` for loops) writes and reads files, `portable`
 makes graphs that MXNet can read; `casts` and `narrowing` are mixed precision; `folding`
 and `onednn_backends` are backends, which are there whenever graphs are made; `storage`
-tells which values are sparse, `places` on which device a node runs; `watching`,
-`backward_steps` and `monitored_walk` tell monitors what is computed.
+tells which values are sparse, and `sparse_runs` (with `sparse_calls`) runs graphs that
+have some; `placement` tells on which device a node runs; `watching`, `backward_steps`
+and `monitored_walk` tell monitors what is computed.
 """
 
 from __future__ import annotations

@@ -111,25 +111,37 @@ def _push(
         kernel = placed(op, kernel, [x.spec for x in every], changed)
 
     def work() -> None:
-        destinations: list[Destination] = []
+        compute(kernel, inputs, outs, rewritten)
 
-        def target(array: Any) -> Any:
-            if not isinstance(array.chunk, SparseChunk):
-                return array.view()
-            destinations.append(Destination(array.chunk))
-            return destinations[-1]
-
-        args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
-        args += [target(array) for array in outs]
-        _through(destinations, kernel, args)
-
-    touched = [*inputs, *outs]
-    cost = _cost([inputs[1]] * len(touched) if found.by_rows else touched)
+    cost = cost_of(found, inputs, outs)
     run = during(device, work) if on_cuda else work
     origin = attribution.origin
     return engine.current.push(
         run, device, reads, writes, op.name, cost=cost, origin=origin
     )
+
+
+def compute(
+    kernel: Callable[..., None],
+    inputs: Sequence[NDArray],
+    outs: Sequence[NDArray],
+    rewritten: Sequence[Chunk],
+) -> None:
+    """Run a rule's kernel on what the arrays store; inside the engine.
+
+    rewritten: the memory of those inputs, sparse ones, that it writes to as well.
+    """
+    destinations: list[Destination] = []
+
+    def target(array: Any) -> Any:
+        if not isinstance(array.chunk, SparseChunk):
+            return array.view()
+        destinations.append(Destination(array.chunk))
+        return destinations[-1]
+
+    args = [target(x) if x.chunk in rewritten else x.view() for x in inputs]
+    args += [target(array) for array in outs]
+    _through(destinations, kernel, args)
 
 
 def _through(
@@ -143,6 +155,12 @@ def _through(
     finally:
         for destination in destinations:
             destination.drop()
+
+
+def cost_of(found: Answer, inputs: Sequence[NDArray], outs: Sequence[NDArray]) -> Cost:
+    """What a call by a rule costs, as far as it is known before it runs."""
+    touched = [*inputs, *outs]
+    return _cost([inputs[1]] * len(touched) if found.by_rows else touched)
 
 
 def _cost(arrays: Sequence[NDArray]) -> Cost:

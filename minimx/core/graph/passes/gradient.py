@@ -98,6 +98,7 @@ def differentiate(
     keep: Keep | None = None,
     cap: int = 8,
     flows: Sequence[bool] | None = None,
+    writing: type[Writer] = Writer,
 ) -> Training:
     """The graph with the gradients of some of its variables.
 
@@ -111,6 +112,7 @@ def differentiate(
         numbers, which `add_n` adds in single precision, it is not, and they are always
         added by one.
     flows: which outputs have a gradient, if not all do.
+    writing: makes the nodes, and knows what comes out of them.
     Raises GradientError where a gradient would flow through an operator without one, or
     through shapes that are not known.
     """
@@ -120,7 +122,8 @@ def differentiate(
                 f"{node!r} is no variable: gradients are asked for variables. Make the "
                 "outputs of this node a variable of a graph of its own."
             )
-    builder = _GradientBuilder(graph, wanted, specs, keep or Keep(), cap)
+    writer = writing(specs, [node.name for node in graph])
+    builder = _GradientBuilder(graph, wanted, writer, keep or Keep(), cap)
     head_grads = tuple(
         builder.start(entry, flows is None or flows[number])
         for number, entry in enumerate(graph.outputs)
@@ -128,9 +131,8 @@ def differentiate(
     builder.run()
     entries = [builder.gradient_of(node) for node in wanted]
     builder.source |= {clone: node for node, clone in builder.clones.made.items()}
-    joint = Graph([*graph.outputs, *entries], [*graph.nodes, *builder.order()])
     return Training(
-        joint,
+        Graph([*graph.outputs, *entries], [*graph.nodes, *builder.order()]),
         len(graph.outputs),
         head_grads,
         frozenset(graph.nodes),
@@ -179,10 +181,9 @@ class _GradientBuilder:
     """
 
     def __init__(
-        self, graph: Graph, wanted: Sequence[Node], specs: Specs, keep: Keep, cap: int
+        self, graph: Graph, wanted: Sequence[Node], writer: Writer, keep: Keep, cap: int
     ) -> None:
-        self.graph, self.keep, self.cap = graph, keep, cap
-        self.writer = Writer(specs, [node.name for node in graph])
+        self.graph, self.keep, self.cap, self.writer = graph, keep, cap, writer
         self.clones = Clones(graph, keep, self.writer)
         self.arrived: dict[Entry, _Arrived] = {}
         #: Nodes that a gradient has reached, be it one of zeros.
