@@ -17,8 +17,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 _RUN = 1 << 12  # bytes that one thread packs before it looks for more
 
 

@@ -20,8 +20,6 @@ from minimx.nd.sparse.chunk import Destination
 from minimx.operators.sparse.pairs import union_of_rows
 from minimx.operators.sparse.pointwise import in_order
 
-threads.pin()
-
 _COMPILED = ("float32", "float64", "int32", "int64")
 
 

@@ -17,8 +17,6 @@ from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 from minimx.kvstore.planners.flat import AT_ONCE, groups
 
-threads.pin()
-
 #: Elements that are added before the next ones are looked at; MXNet's number.
 RUN = 4096
 _COMPILED = ("float32", "float64", "int32", "int64")

@@ -15,8 +15,6 @@ from minimx.core.kernels.parts import dealt
 from minimx.core.knobs import knobs
 from minimx.fast import compiling
 
-threads.pin()
-
 
 @threads.jit(parallel=True)
 def added(part: Any, x: Any, out: Any) -> None:

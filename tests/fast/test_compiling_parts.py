@@ -13,8 +13,6 @@ from minimx.core.kernels.convolution import Depth
 from minimx.core.kernels.parts import dealt
 from minimx.fast.compiling_parts import PartCompiler, PartLibrary
 
-threads.pin()
-
 
 class Others(NamedTuple):
     """Lengths of a package that is not minimx."""

@@ -36,8 +36,6 @@ from numba.np.arrayobj import make_array
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import ends
 
-threads.pin()
-
 # numba does not say what its builders of types and code return.
 types: Any = numba_types
 cgutils: Any = numba_cgutils

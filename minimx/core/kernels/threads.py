@@ -197,6 +197,7 @@ class Parallel:
         self.py_func = function
         from minimx.core.kernels.compiled_parts import entry
 
+        pin()  # the compiled code calls the layer, which has to run by then
         made = entry(function, jit(inner=True, **options)(function), steps)
         held = {**options, "nogil": steps}
         self.run = compiled(lambda: _numba().njit(**held)(made))

@@ -33,6 +33,7 @@ knobs.watch(
         "MXNET_TUNING_WEIGHT_SCALE",
         "MXNET_USE_NUM_CORES_OPERATOR_TUNING",
         "MXNET_USE_OPERATOR_TUNING",
+        "OMP_NUM_THREADS",
         *devices.KNOBS,
     ),
     lambda name, new, old: registry.forget_plans(),

@@ -18,8 +18,6 @@ from minimx.core.kernels.cpu.blas import gemm
 from minimx.core.kernels.cpu.conv_lowering import lower
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit(parallel=True, steps=True)
 def forward_cut(

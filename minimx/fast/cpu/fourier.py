@@ -31,8 +31,6 @@ from minimx.core.kernels.native import halves, load, store
 from minimx.core.kernels.parts import dealt
 from minimx.fast.convolution.transforms import Spectrum
 
-threads.pin()
-
 #: Frequencies to work on at a time; their sums stay in the nearest cache.
 STRETCH = 512
 

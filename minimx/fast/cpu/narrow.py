@@ -19,8 +19,6 @@ from minimx.core.kernels.mathematics import exp
 from minimx.core.kernels.parts import dealt
 from minimx.core.shapes import Shape
 
-threads.pin()
-
 LARGEST = np.float32(65504)
 SMALLEST_NORMAL = np.float32(2.0**-14)
 # Adding and subtracting these leaves what a float16 has room for: 11 bits of a number,

@@ -39,8 +39,6 @@ from minimx.fast.cpu.winograd_lines import (
     weigh_lines,
 )
 
-threads.pin()
-
 
 @threads.jit(parallel=True)
 def transform_weight(

@@ -18,8 +18,6 @@ from typing import Any
 from minimx.core.kernels import threads
 from minimx.core.kernels.native import load, pointer, store
 
-threads.pin()
-
 
 @threads.jit(inner=True)
 def input_lines(

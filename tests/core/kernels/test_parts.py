@@ -9,8 +9,6 @@ from minimx.core.kernels import parts, threads
 from minimx.core.kernels.parts import copy, dealt
 from minimx.core.knobs import knobs
 
-threads.pin()
-
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
 @pytest.mark.parametrize("n", [0, 1, 2, 6, 100])

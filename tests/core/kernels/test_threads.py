@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
@@ -228,3 +229,45 @@ def test_a_program_may_ask_for_more_threads_than_numba_has() -> None:
         check=False,
     )
     assert done.stdout.split() == ["1.3421773e+08", "262144.0"], done.stderr
+
+
+#: What is true in a program that has loaded nothing else, and not only after the rest.
+AT_ONCE = {
+    "workers bind their threads before they have run a kernel": """
+        import minimx as mx
+        from minimx.core import engine
+        mx.knobs.set(KMP_AFFINITY="compact")
+        engine.current.push(lambda: None, mx.cpu(), [], [engine.Var()], "nothing")
+        mx.nd.waitall()
+        print(mx.nd.ones((3,)).sum().asscalar() == 3)
+    """,
+    "the first kernel of a program runs on threads": """
+        import numpy as np
+        from minimx.fast.cpu.team import ask
+        masks, failed = np.zeros((2, 128), np.uint8), np.ones(2, np.int64)
+        ask.threaded(masks, failed)
+        print(failed.tolist() == [0, 0] and (masks.sum(axis=1) > 0).all())
+    """,
+    "threads are taken by operators that were planned without": """
+        import minimx as mx
+        from minimx.core.kernels import native
+        x, seen = mx.nd.ones((1 << 20,)), []
+        run = native.rows.run
+        native.rows.run = lambda parts, *args: seen.append(parts) or run(parts, *args)
+        for number in (1, 2):
+            mx.knobs.set(OMP_NUM_THREADS=number, MXNET_CPU_PARALLEL_SIZE=1000)
+            mx.nd.exp(x).wait_to_read()
+        print(seen == [2])
+    """,
+}
+
+
+@pytest.mark.parametrize("what", AT_ONCE)
+def test_what_holds_in_a_fresh_program(what: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", dedent(AT_ONCE[what])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "True"), done.stderr

@@ -29,8 +29,6 @@ from minimx.core.kernels.cpu.conv_direct import (
 from minimx.core.kernels.cpu.conv_lowering import fold, lower, pack, start
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 # numba lets a negative index count from the end, and asks at every access whether one
 # does; of an unsigned number it need not ask.
 _unsigned = np.uintp

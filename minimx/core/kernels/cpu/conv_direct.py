@@ -10,8 +10,6 @@ from typing import Any
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit()
 def stops(length: int, out: int, shift: int, stride: int) -> tuple[int, int]:

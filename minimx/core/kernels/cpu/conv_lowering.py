@@ -28,8 +28,6 @@ from minimx.core.kernels.cpu.conv_direct import stops
 from minimx.core.kernels.native import load, pointer, store
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit(inner=True)
 def lower(data: Any, n: int, c0: int, first: int, rows: Any, at: Any) -> None:

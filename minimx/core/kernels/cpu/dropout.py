@@ -15,8 +15,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 # Elements are handled in runs of this many, so that threads never share a byte.
 RUN = 1 << 14
 

@@ -21,8 +21,6 @@ from minimx.core.kernels.cpu.widths import convert, widened
 from minimx.core.kernels.parts import dealt
 from minimx.core.knobs import knobs
 
-threads.pin()
-
 # A tile is large enough that BLAS's own preparations do not count, and small enough
 # that a common layer has several.
 TILE_ROWS, TILE_COLUMNS = 256, 512

@@ -18,8 +18,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 # Channels that one piece of work takes when they lie side by side in memory.
 SIDE = 16
 

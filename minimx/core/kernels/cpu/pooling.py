@@ -25,7 +25,6 @@ from minimx.core.kernels.native import select
 from minimx.core.kernels.parts import copy, dealt
 from minimx.core.kernels.windows import Windows
 
-threads.pin()
 _unsigned = np.uintp
 
 

@@ -15,8 +15,6 @@ from minimx.core.kernels import threads
 from minimx.core.kernels.mathematics import exp
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 # Neighbouring vectors that one piece of work gathers when they lie across memory.
 SIDE = 64
 

@@ -23,8 +23,6 @@ from minimx.core.kernels.halfwords import (
 )
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 FEW = 512  # elements for which NumPy is done before a kernel has begun
 
 

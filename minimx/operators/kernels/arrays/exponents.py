@@ -16,8 +16,6 @@ import numpy as np
 from minimx.core.dtypes import POWERS
 from minimx.core.kernels import threads
 
-threads.pin()
-
 LOWEST: Final = POWERS[0]
 HIGHEST: Final = POWERS[-1]
 #: A row begins with how many are zero, infinite and NaN, and the sum of all squares.

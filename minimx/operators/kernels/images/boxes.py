@@ -17,8 +17,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit(inner=True)
 def _overlap(a: Any, b: Any) -> Any:

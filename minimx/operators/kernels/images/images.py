@@ -15,8 +15,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
 KEPT = 512  # pairs of lengths, as those of images that are cut at random
 GROWN = 5  # what AREA means for an image that grows in some direction

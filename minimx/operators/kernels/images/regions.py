@@ -15,8 +15,6 @@ from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.images.boxes import _corners, _rounded
 
-threads.pin()
-
 
 @threads.jit()
 def _edges(low: Any, high: Any, scale: Any, cells: int, length: int, out: Any) -> None:

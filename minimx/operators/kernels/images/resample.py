@@ -20,8 +20,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 Table = tuple[Any, Any]
 
 

@@ -20,8 +20,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit()
 def _axis(at: Any, length: int, sharp: bool) -> tuple[bool, int, Any, bool]:

@@ -13,8 +13,6 @@ from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.images.sampling import add, pixel
 
-threads.pin()
-
 
 class Comparison(NamedTuple):
     """The lengths; displacements counts those along one axis."""

@@ -15,8 +15,6 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit(parallel=True)
 def likelihood(

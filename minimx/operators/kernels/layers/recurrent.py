@@ -26,8 +26,6 @@ from minimx.core.kernels.cpu.blas import gemm
 from minimx.core.kernels.mathematics import exp, tanh
 from minimx.core.kernels.parts import copy, dealt
 
-threads.pin()
-
 # With fewer samples BLAS would spend its time on preparing the weights, at every step;
 # more than MOST pieces never help.
 FEWEST, MOST = 16, 8

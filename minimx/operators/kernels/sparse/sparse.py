@@ -18,8 +18,6 @@ from minimx.core.dtypes import NARROW
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 # -- between dense and csr -------------------------------------------------------------
 
 

@@ -16,8 +16,6 @@ from minimx.core.kernels.native import select
 from minimx.core.kernels.parts import dealt
 from minimx.operators.kernels.updates.updates import scaled
 
-threads.pin()
-
 Launch = Callable[..., None]
 
 

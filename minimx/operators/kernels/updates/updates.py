@@ -20,8 +20,6 @@ from minimx.core.kernels import threads
 from minimx.core.kernels.native import select
 from minimx.core.kernels.parts import dealt
 
-threads.pin()
-
 
 @threads.jit(forceinline=True)
 def scaled(gradient: Any, rescale: Any, clip: Any) -> Any:
