@@ -128,7 +128,8 @@ def test_algorithms_agree_within_the_errors_they_declare(
     unit = float(np.finfo(dtype).eps)
     for direction in DIRECTIONS:
         expected = exact.run(direction, 0)
-        for number, algorithm in numbered(direction, at, 4).items():
+        width = arrays.dtype.itemsize
+        for number, algorithm in numbered(direction, at, width).items():
             bound = algorithm.error * unit * bounds(at)[direction] * 4
             for got, wanted in zip(
                 arrays.run(direction, number), expected, strict=True

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from minimx_widgets.course.parts.checks import Feedback, check
+from minimx_widgets.course.parts.own_kernels import own_kernels
 from minimx_widgets.course.parts.text import (
     Shown,
     code,
@@ -56,6 +57,8 @@ __all__ = [
     "tape_checks",
     "verdicts",
 ]
+
+own_kernels()
 
 
 def __getattr__(name: str) -> object:

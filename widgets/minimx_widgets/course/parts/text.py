@@ -19,6 +19,7 @@ from typing import Any
 
 from minimx.core.knobs import KnobWarning
 from minimx_widgets.code.sources import source_lines
+from minimx_widgets.course.parts.own_kernels import note
 from minimx_widgets.language import tr, tr_all
 
 # What a sentence in a document can turn out to be, and its mark.
@@ -109,9 +110,14 @@ def refused(error: type[BaseException] = Exception) -> Iterator[None]:
 
 
 def plain_warnings() -> None:
-    """Show warnings of knobs every time, in one line, without the name of a file."""
+    """Show warnings of knobs every time, in one line, without the name of a file.
+
+    Where oneDNN is installed, a line says that the course does without.
+    """
     warnings.simplefilter("always", KnobWarning)
     warnings.formatwarning = _in_one_line
+    if words := note():
+        print(tr(words))
 
 
 def _in_one_line(
