@@ -34,11 +34,11 @@ PUBLIC_NAMES = {"minimx"}
 #: By wing, its folders and modules, and its budget.
 WINGS = {
     "the core": ("core", 20_000),
-    "operators": ("operators", 13_181),
+    "operators": ("operators", 13_478),
     "graphs of symbols": ("graphs", 1_633),
     "fast kernels": ("fast", 4_944),
     "CUDA": ("cuda", 10_100),
-    "operators under public names": ("nd np npx symbol executor", 8_725),
+    "operators under public names": ("nd np npx symbol executor", 8_729),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback amp numerics",
         10_579,
