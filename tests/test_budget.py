@@ -34,11 +34,11 @@ PUBLIC_NAMES = {"minimx"}
 #: By wing, its folders and modules, and its budget.
 WINGS = {
     "the core": ("core", 20_000),
-    "operators": ("operators", 13_181),
+    "operators": ("operators", 13_663),
     "graphs of symbols": ("graphs", 2_031),
     "fast kernels": ("fast", 4_944),
     "CUDA": ("cuda", 10_100),
-    "operators under public names": ("nd np npx symbol executor", 8_752),
+    "operators under public names": ("nd np npx symbol executor", 8_758),
     "the training kit": (
         "gluon optimizer initializer metric lr_scheduler callback amp numerics",
         10_579,

@@ -25,7 +25,7 @@ MODULES = {
         "np_reduce np_shape np_statistics"
     ),
     "quantized": "entropy fused moves pointwise products",
-    "sparse": "sparse_reg storage_types",
+    "sparse": "graphs neighbours sparse_reg storage_types",
     "updates": "adagrad optim optim_adaptive optim_many",
 }
 

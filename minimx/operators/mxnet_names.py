@@ -75,7 +75,8 @@ _LIKE_INPUTS = frozenset(
         "BilinearSampler", "Correlation", "Crop", "GridGenerator", "InstanceNorm",
         "L2Normalization", "MakeLoss", "Pad", "ROIPooling", "SVMOutput", "SequenceLast",
         "SequenceMask", "SequenceReverse", "SliceChannel", "SpatialTransformer",
-        "SwapAxis", "_contrib_DeformableConvolution", "_contrib_MultiBoxDetection",
+        "SwapAxis", "_contrib_DeformableConvolution",
+        "_contrib_DeformablePSROIPooling", "_contrib_MultiBoxDetection",
         "_contrib_MultiBoxPrior", "_contrib_MultiBoxTarget", "_contrib_MultiProposal",
         "_contrib_PSROIPooling", "_contrib_Proposal", "_contrib_SyncBatchNorm",
     }

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minimx.core import autograd, engine
+from minimx.core import autograd, engine, rng
 from minimx.core.arrays import launch, transfer
 from minimx.core.arrays.arithmetic import refuse_on_tape
 from minimx.core.arrays.array import NDArray
@@ -102,8 +102,16 @@ def _push(
     mutated = [inputs[op.inputs.index(name)] for name in op.mutates]
     rewritten = [x.chunk for x in mutated if isinstance(x.chunk, SparseChunk)]
     reads = [x.chunk for x in inputs]
-    writes = [array.chunk for array in (*outs, *mutated)]
+    writes: list[Any] = [array.chunk for array in (*outs, *mutated)]
     kernel = found.kernel
+    if op.needs_rng:
+        stream = rng.next_stream(device, op.name)
+        stream.var = stream.var or engine.Var()
+        writes.append(stream.var)  # so calls draw in the order of the program
+
+        def kernel(*args: Any) -> None:
+            found.kernel(*args, stream.generator)
+
     on_cuda = backend_of(device) == "cuda"
     if on_cuda:
         every = [*inputs, *outs]

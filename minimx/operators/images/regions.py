@@ -5,19 +5,20 @@ And of the window that is the same for all images of a batch.
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from minimx.core.errors import ShapeError
+from minimx.core.errors import OperatorError, ShapeError
 from minimx.core.kernels import find
 from minimx.core.kernels.half import computing
 from minimx.core.operators.shape import Key, Part
 from minimx.core.ops import GradContext, Kernel, Op, Value, bind, register
-from minimx.core.ops.casting import WIDEST
+from minimx.core.ops.casting import SINGLE, WIDEST
 from minimx.core.ops.checks import expect, same_reals
 from minimx.core.ops.registry import with_settings
-from minimx.core.ops.spec import Spec
+from minimx.core.ops.spec import Cost, Spec
 from minimx.core.shapes import Shape
 from minimx.operators.images.multibox import floats
 from minimx.operators.images.roi import (
@@ -100,6 +101,165 @@ class PSROIPoolingGradient(_RegionGradient, _Cells):
     """The gradient of the images of PSROIPooling; dout (R, C, h, w); out: `shape`."""
 
     forward = PSROIPooling
+
+
+@with_settings
+class _MovedCells(Op):
+    """What the two directions of DeformablePSROIPooling share."""
+
+    spatial_scale: float
+    output_dim: int
+    group_size: int
+    pooled_size: int
+    part_size: int = 0
+    sample_per_part: int = 1
+    trans_std: float = 0.0
+    no_trans: bool = False
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """Where nothing moves, means are linear in the images."""
+        return ("rois",) if self.no_trans else ("data", "rois", "trans")
+
+    @property
+    def parts(self) -> int:
+        """How many moves there are along each side."""
+        return self.part_size or self.pooled_size
+
+    def run(
+        self, data: Any, rois: Any, moves: Any, out: Any, gradients: Any = ()
+    ) -> None:
+        """Fill out, or the gradients of data and moves from out's."""
+        if not moves:  # a class for each channel, which stays where it is
+            shape = (len(rois), 2 * self.output_dim, self.parts, self.parts)
+            moves = [np.zeros(shape, data.dtype)]
+        ddata, dmoves = data, moves[0]  # which are not written to
+        if gradients:
+            ddata, dmoves = (*gradients, np.empty_like(dmoves))[:2]
+        real = data.dtype.type
+        scales = real(self.spatial_scale), real(self.trans_std)
+        settings = (*scales, self.group_size, self.sample_per_part)
+        find("regions.moved_means")(
+            data, rois, moves[0], settings, out, ddata, dmoves, bool(gradients)
+        )
+
+
+@register("_contrib_DeformablePSROIPooling")
+class DeformablePSROIPooling(_MovedCells):
+    """Means over the cells of regions, each in channels of its own, and each moved.
+
+    data (N, output_dim · G · G, H, W), G being group_size
+    rois (R, 5): the image's number and the corners, both ends included, which
+    spatial_scale takes from the picture to data
+    trans (R, 2 · classes, P, P), P being part_size or pooled_size: how far cells move
+    to the right and down, times trans_std, in widths and heights of the region; a class
+    is output_dim / classes channels. Without it if no_trans.
+    out (R, output_dim, pooled_size, pooled_size): means over sample_per_part by
+    sample_per_part points of the bilinear surface; points more than half a pixel
+    outside do not count, and without any the mean is 0
+
+    Gradients flow to data and trans, none to rois. Raises ShapeError for other shapes,
+    OperatorError for settings that cannot be. In MXNet it runs on GPUs only. Deformable
+    Convolutional Networks, Dai et al., 2017.
+    """
+
+    casting = SINGLE
+    all_inputs = ("data", "rois", "trans")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Moves only where there are any."""
+        return ("data", "rois") if self.no_trans else ("data", "rois", "trans")
+
+    def infer(self, *specs: Spec) -> Spec:
+        """A grid for each region."""
+        data, rois, *moves = specs
+        check_regions("DeformablePSROIPooling", data, rois, (5,))
+        check_sampling(self.name, self.sample_per_part, self.spatial_scale)
+        sizes = (self.output_dim, self.group_size, self.pooled_size, self.parts)
+        if min(*sizes, self.sample_per_part) < 1:
+            raise OperatorError(
+                f"DeformablePSROIPooling: output_dim={self.output_dim}, group_size="
+                f"{self.group_size}, pooled_size={self.pooled_size}, part_size="
+                f"{self.part_size} and sample_per_part={self.sample_per_part} count "
+                "things, and must be positive (part_size may be 0)."
+            )
+        wanted = (data.shape[0], self.output_dim * self.group_size**2, *data.shape[2:])
+        why = f"output_dim={self.output_dim} with group_size={self.group_size}"
+        expect(self.name, "data", data, wanted, why)
+        for trans in moves:
+            same_reals(self.name, ("data", "trans"), data, trans)
+            classes = trans.shape[1] // 2 if trans.ndim == 4 else 1
+            if not classes or self.output_dim % classes:
+                raise ShapeError(
+                    f"DeformablePSROIPooling: trans {trans.shape} has {classes} "
+                    f"classes, which do not share out the {self.output_dim} channels "
+                    "of output_dim evenly."
+                )
+            wanted = (rois.shape[0], 2 * classes, self.parts, self.parts)
+            expect(self.name, "trans", trans, wanted, f"rois {rois.shape}")
+        side = self.pooled_size
+        return data.with_shape((rois.shape[0], self.output_dim, side, side))
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.images.regions`."""
+
+        def run(data: Any, rois: Any, *rest: Any) -> None:
+            self.run(data, rois, rest[:-1], rest[-1])
+
+        return with_half(run, specs)
+
+    def grad(self, at: GradContext, dout: Any, *saved: Value) -> Gradients:
+        """To the pixels around each point, and to what moved it."""
+        settings = {"shape": at.ins[0].shape, **self.settings}
+        found = bind(DeformablePSROIPoolingGradient.of(**settings), dout, *saved)
+        if self.no_trans:
+            return found, None
+        return found[0], None, found[1]
+
+    def cost(self, *specs: Spec) -> Cost:
+        """Four products for each point."""
+        out = self.infer(*specs)
+        return Cost(8 * out.size * self.sample_per_part**2, out.nbytes * 2)
+
+
+@register("_backward_DeformablePSROIPooling")
+class DeformablePSROIPoolingGradient(_MovedCells):
+    """The gradients of the images and of the moves.
+
+    dout (R, output_dim, k, k), data and trans unless no_trans, rois; outs: `shape`, and
+    the shape of trans
+    """
+
+    shape: Shape = field(kw_only=True)
+
+    differentiable = False
+    all_inputs = ("dout", "data", "rois", "trans")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The gradient comes first."""
+        return ("dout", *self.saves)
+
+    @property
+    def visible(self) -> int:  # type: ignore[override]
+        """One for each input with a gradient."""
+        return 1 if self.no_trans else 2
+
+    def infer(self, *specs: Spec) -> tuple[Spec, ...]:
+        """Those of the inputs."""
+        return specs[0].with_shape(self.shape), *specs[3:]
+
+    def kernel(self, *specs: Spec) -> Kernel:
+        """See `minimx.operators.kernels.images.regions`."""
+
+        def still(dout: Any, rois: Any, ddata: Any) -> None:
+            self.run(ddata, rois, (), dout, (ddata,))
+
+        def run(dout: Any, data: Any, rois: Any, trans: Any, *outs: Any) -> None:
+            self.run(data, rois, (trans,), dout, outs)
+
+        return with_half(still if self.no_trans else run, specs)
 
 
 @register("_contrib_RROIAlign")

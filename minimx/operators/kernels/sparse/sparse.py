@@ -289,6 +289,19 @@ def count_rows(
 
 
 @threads.jit(parallel=True)
+def places(
+    part: Any, indices: Any, indptr: Any, rows: Any, columns: Any, out: Any
+) -> None:
+    """Where each element (rows[i], columns[i]) is stored; -1 where it is not."""
+    for i in dealt(out.size, part):
+        out[i] = -1
+        for at in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            if indices[at] == columns[i]:
+                out[i] = at
+                break
+
+
+@threads.jit(parallel=True)
 def add_rows(part: Any, values: Any, order: Any, begins: Any, out: Any) -> None:
     """Out[i] = the sum of the rows order[begins[i]], …, order[begins[i + 1] - 1]."""
     for i in dealt(out.shape[0], part):
