@@ -72,15 +72,15 @@ class PartLowering(_Lowering):  # type: ignore[misc, valid-type]
 class KernelLibrary(_Library):  # type: ignore[misc, valid-type]
     """Instructions of a kernel, with those of its parts.
 
-    numba optimizes a kernel's own functions, then all that are in it, and that at level
-    3. Once is enough. Level 2 makes less machine code of loops, which are as fast.
+    numba optimizes a kernel's own functions before its parts are in it, then all that
+    is in it, first cheaply and then in full. The last time is enough.
     """
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager(opt=2)
+        passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
 
