@@ -1,7 +1,7 @@
 """While numba compiles: a terminal says so, and no garbage is collected.
 
 watch()         from now on; called where numba is imported
-PartCompiler    what compiles the parts of kernels: see `compiling_parts`
+COMPILERS       what compiles kernels and their parts: see `compiling_parts`
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.core.event import Event, Listener, register
 
 from minimx.core.knobs import knobs
 from minimx.fast import ahead
-from minimx.fast.compiling_parts import PartCompiler as PartCompiler
+from minimx.fast.compiling_parts import COMPILERS as COMPILERS
 
 #: What a person reads meanwhile.
 NOTICE = (

@@ -1,6 +1,7 @@
 """numba's compiler without what kernels have no use for: half the steps, one optimizer.
 
     PartCompiler     compiles functions that only kernels call, or parts of a kernel
+    KernelCompiler   compiles kernels
 
 The first step of a network is nearly all compiling, so what is left out here is what a
 fresh program does not wait for. None of it changes what is computed. Imports numba.
@@ -19,17 +20,15 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import InlineOverloads, NativeLowering
 from numba.core.untyped_passes import InlineClosureLikes, LiteralUnroll
 
-_Compiler: Any = Compiler
-_Lowering: Any = NativeLowering
-_Library: Any = JITCodeLibrary
-types: Any = numba_types
-_python: Any = pythonapi
+# numba does not say what its functions take and return.
+_parts: Any = Compiler, JITCodeLibrary, NativeLowering, numba_types, pythonapi
+_Compiler, _Library, _Lowering, types, _python = _parts
 
 #: Steps for what no kernel has, such as comprehensions and functions in functions.
 NEEDLESS = {InlineClosureLikes, LiteralUnroll, InlineOverloads}
 
 
-class PartLibrary(_Library):  # type: ignore[misc]
+class PartLibrary(_Library):  # type: ignore[misc, valid-type]
     """Instructions that wait for a kernel to take them in.
 
     numba optimizes a function and makes machine code of it before it puts it into its
@@ -53,7 +52,7 @@ class PartLibrary(_Library):  # type: ignore[misc]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]
-class PartLowering(_Lowering):  # type: ignore[misc]
+class PartLowering(_Lowering):  # type: ignore[misc, valid-type]
     """numba's step from types to instructions, without machine code."""
 
     _name = "part_lowering"
@@ -70,21 +69,48 @@ class PartLowering(_Lowering):  # type: ignore[misc]
         return True
 
 
-class PartCompiler(_Compiler):  # type: ignore[misc]
-    """numba's compiler for functions that only kernels call."""
+class KernelLibrary(_Library):  # type: ignore[misc, valid-type]
+    """Instructions of a kernel, with those of its parts.
+
+    numba optimizes a kernel's own functions before its parts are in it, then all that
+    is in it, first cheaply and then in full. The last time is enough.
+    """
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class KernelCompiler(_Compiler):  # type: ignore[misc, valid-type]
+    """numba's compiler for kernels, which Python calls."""
+
+    library, lowering = KernelLibrary, _Lowering
 
     def define_pipelines(self) -> Any:
-        """The steps, and a place for the instructions that is not optimized."""
-        state = self.state
-        name = state.func_id.func_qualname
-        state.library = PartLibrary(state.targetctx.codegen(), name)
+        """The steps, and a place for the instructions."""
+        name = self.state.func_id.func_qualname
+        self.state.library = self.library(self.state.targetctx.codegen(), name)
+        self.state.library.enable_object_caching()
         (steps,) = super().define_pipelines()
-        for number, (step, text) in reversed([*enumerate(steps.passes)]):
-            if step in NEEDLESS:
-                del steps.passes[number]
-            elif step is NativeLowering:
-                steps.passes[number] = PartLowering, text
+        steps.passes = [
+            (self.lowering if step is NativeLowering else step, text)
+            for step, text in steps.passes
+            if step not in NEEDLESS
+        ]
         return [steps]
+
+
+class PartCompiler(KernelCompiler):
+    """numba's compiler for functions that only kernels call."""
+
+    library, lowering = PartLibrary, PartLowering
+
+
+#: The compilers of kernels and, second, of their parts.
+COMPILERS = KernelCompiler, PartCompiler
 
 
 @_python.unbox(types.NamedUniTuple)  # type: ignore[untyped-decorator]

@@ -146,7 +146,6 @@ CALLS = (
     # what the second process compiles meanwhile, the most urgent at the end
     Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
     Call("Pooling", (_IMAGE,), _POOL, EVERY, "pooling"),
-    Call("Pooling", (_IMAGE,), _WHOLE, EVERY, "winograd"),
     Call("Convolution", _NARROW, _STRIDED, (1,), "conv_cut"),
     Call("Convolution", _DEEP, _PADDED, (0,), "winograd"),
     Call("Convolution", _DEEP, _PADDED, (1,), "winograd"),

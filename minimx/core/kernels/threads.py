@@ -199,8 +199,7 @@ class Parallel:
 
         pin()  # the compiled code calls the layer, which has to run by then
         made = entry(function, jit(inner=True, **options)(function), steps)
-        held = {**options, "nogil": steps}
-        self.run = compiled(lambda: _numba().njit(**held)(made))
+        self.run = jit(**options | {"nogil": steps})(made)
         self.serial, self.small = partial(self.run, 1), partial(self.run, 0)
 
     def __call__(self, *args: Any) -> Any:
@@ -268,15 +267,14 @@ def jit(
     options["no_cfunc_wrapper"] = True
 
     def decorate(function: Any) -> Any:
-        numba = _numba()
         if parallel:
             return Parallel(function, options, steps)
-        if inner:
-            # its code is kept as a part of that of kernels
-            within = {**options, "no_cpython_wrapper": True, "cache": False}
-            if "fastmath" not in options:  # else bits depend on how it is optimised
-                within["pipeline_class"] = provided("compiling").PartCompiler
-            return Inner(compiled(lambda: numba.njit(**within)(function)))
-        return compiled(lambda: numba.njit(**options)(function))
+        within = dict(options)
+        if inner:  # its code is kept as a part of that of kernels
+            within |= {"no_cpython_wrapper": True, "cache": False}
+        if "fastmath" not in options:  # else bits depend on how it is optimised
+            within["pipeline_class"] = provided("compiling").COMPILERS[inner]
+        made = compiled(lambda: _numba().njit(**within)(function))
+        return Inner(made) if inner else made
 
     return decorate

@@ -51,8 +51,9 @@ class Windows(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is one window, as large as the plane."""
-        return self.out[1:] == (1, 1, 1) and self.kernel == self.data[1:]
+        """Whether there is one window, and it is the plane."""
+        one = (*self.out[1:], self.pad_d, self.pad_h, self.pad_w) == (1, 1, 1, 0, 0, 0)
+        return one and self.kernel == self.data[1:]
 
     @property
     def is_pairs(self) -> bool:

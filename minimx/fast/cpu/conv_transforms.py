@@ -27,13 +27,11 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     def tiled(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
         _tiled(data, weight, bias, out, workspace.view(out.dtype), at, way)
 
-    def transformed(
-        data: Any, weight: Any, bias: Any, out: Any, workspace: Any
-    ) -> None:
+    def waves(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
         run = fourier.run(FORWARD, at, way)
         run(weight, data, out, bias, workspace.view(out.dtype))
 
-    return tiled if isinstance(way, Tiling) else transformed
+    return tiled if isinstance(way, Tiling) else waves
 
 
 def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -44,11 +42,11 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         scratch = workspace.view(dout.dtype)
         _tiled(dout, weight, None, ddata, scratch, turned(at), way, turn=True)
 
-    def transformed(dout: Any, weight: Any, ddata: Any, workspace: Any) -> None:
+    def waves(dout: Any, weight: Any, ddata: Any, workspace: Any) -> None:
         run = fourier.run(DATA, at, way)
         run(weight, dout, ddata, None, workspace.view(dout.dtype))
 
-    return tiled if isinstance(way, Tiling) else transformed
+    return tiled if isinstance(way, Tiling) else waves
 
 
 def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -63,14 +61,12 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         winograd.gather_weight.sharing(most(at), sums, dweight, way)
         _sum_heads(dout, dbias)
 
-    def transformed(
-        dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any
-    ) -> None:
+    def waves(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
         run = fourier.run(WEIGHT, at, way)
         run(dout, data, dweight, None, workspace.view(dout.dtype))
         _sum_heads(dout, dbias)
 
-    return tiled if isinstance(way, Tiling) else transformed
+    return tiled if isinstance(way, Tiling) else waves
 
 
 def _tiled(
@@ -94,12 +90,9 @@ def _cut(scratch: Any, at: Geometry, way: Tiling) -> tuple[Any, Any, Any]:
         (way.points, channels, way.lead),
         (way.points, filters, way.lead),
     )
-    parts, begin = [], 0
-    for shape in shapes:
-        end = begin + int(np.prod(shape))
-        parts.append(scratch[begin:end].reshape(shape))
-        begin = end
-    return parts[0], parts[1], parts[2]
+    *ends, last = np.cumsum([np.prod(shape) for shape in shapes])
+    a, b, c = np.split(scratch[:last], ends)
+    return a.reshape(shapes[0]), b.reshape(shapes[1]), c.reshape(shapes[2])
 
 
 def _sum_heads(dout: Any, dbias: Any) -> None:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable
 from importlib import import_module
 from threading import get_ident
 from typing import Any
 
 import numpy as np
-from llvmlite import binding
+from llvmlite import binding, ir
 from numba import carray, cfunc, types  # type: ignore[attr-defined]
-from numba.extending import overload
+from numba.np.arrayobj import make_array
+
+from minimx.core.kernels.native import cgutils, intrinsic
 
 ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
 
@@ -125,58 +126,45 @@ def _address(word: str) -> int:
     return int(_alive[-1].address)
 
 
-_SYMBOLS: dict[Any, Any] = {}
 for _word, _real in _REALS.items():
     # Compiled kernels on disk ask for these two symbols by name, so they must be there
     # before any such kernel is loaded: every kernel file that multiplies imports us.
     binding.add_symbol(f"minimx_{_word}", _address(_word))
-    _SYMBOLS[_real] = types.ExternalFunction(f"minimx_{_word}", _signature(_real))
 
 
+@intrinsic
 def gemm(
-    ta: bool, tb: bool, m: int, n: int, k: int,
-    a: Any, a_at: int, lda: int, b: Any, b_at: int, ldb: int,
-    beta: float, c: Any, c_at: int, ldc: int,
-) -> None:  # fmt: skip
+    typing: Any, ta: Any, tb: Any, m: Any, n: Any, k: Any,
+    a: Any, a_at: Any, lda: Any, b: Any, b_at: Any, ldb: Any,
+    beta: Any, c: Any, c_at: Any, ldc: Any,
+) -> Any:  # fmt: skip
     """Inside compiled kernels: c = op(a) · op(b) + beta · c.
 
     op(a) is (m, k), op(b) is (k, n), c is (m, n); ta, tb: transpose what is stored.
     a, b, c: contiguous float32 or float64 arrays of any shape, of which only the memory
     counts: the matrix starts at element `_at`, its rows are `ld` elements apart.
     """
-    raise NotImplementedError("gemm works inside compiled kernels only")
+    size, flag, real = types.int64, types.boolean, a.dtype
+    lengths, words = (size, size), {kind: word for word, kind in _REALS.items()}
+    matrices = (a, *lengths, b, *lengths, real, c, *lengths)
+    signature = types.void(flag, flag, size, *lengths, *matrices)
 
+    def emit(context: Any, builder: Any, sig: Any, values: Any) -> Any:
+        def start(place: int) -> Any:
+            of_type: Any = make_array
+            array = of_type(sig.args[place])(context, builder, values[place])
+            return builder.gep(array.data, [values[place + 1]])
 
-@overload(gemm, strict=False)
-def _gemm(
-    ta: Any, tb: Any, m: Any, n: Any, k: Any,
-    a: Any, a_at: Any, lda: Any, b: Any, b_at: Any, ldb: Any,
-    beta: Any, c: Any, c_at: Any, ldc: Any,
-) -> Callable[..., None]:  # fmt: skip
-    product, one = _SYMBOLS[a.dtype], getattr(np, a.dtype.name)(1)
-    real = getattr(np, a.dtype.name)
+        order, yes, no = map(ir.IntType(32), (ROW_MAJOR, TRANSPOSED, PLAIN))
+        given = [order, *(builder.select(turn, yes, no) for turn in values[:2])]
+        given += [*values[2:5], context.get_constant(real, 1), start(5), values[7]]
+        given += [start(8), values[10], values[11], start(12), values[14]]
+        kind, name = [value.type for value in given], f"minimx_{words[real]}"
+        function = ir.FunctionType(ir.VoidType(), kind), name
+        builder.call(cgutils.get_or_insert_function(builder.module, *function), given)
+        return context.get_dummy_value()
 
-    def call(  # type: ignore[no-untyped-def]
-        ta, tb, m, n, k, a, a_at, lda, b, b_at, ldb, beta, c, c_at, ldc
-    ):
-        product(
-            ROW_MAJOR,
-            TRANSPOSED if ta else PLAIN,
-            TRANSPOSED if tb else PLAIN,
-            m,
-            n,
-            k,
-            one,
-            a.ctypes.data + a_at * a.itemsize,
-            lda,
-            b.ctypes.data + b_at * b.itemsize,
-            ldb,
-            real(beta),
-            c.ctypes.data + c_at * c.itemsize,
-            ldc,
-        )
-
-    return call
+    return signature, emit
 
 
 class _OneThread:

@@ -301,7 +301,7 @@ def average_pool(data: Any, out: Any, at: Windows) -> None:
     data (N, C, D, H, W), out (N, C, D', H', W'). at.count_pad: whether padding counts
     as elements of the window.
     """
-    if at.is_whole and at.pad_d == at.pad_h == at.pad_w == 0:
+    if at.is_whole:
         scale = 1 / np.prod(at.kernel) if at.divide else 1.0
         _whole(data.reshape(at.planes, -1), out.reshape(-1), float(scale))
         return
@@ -313,6 +313,10 @@ def average_spread(dout: Any, ddata: Any, at: Windows) -> None:
 
     dout: of the output's shape; ddata: of the input's shape.
     """
+    if at.is_whole:  # 0 is added to every share, as below: -0.0 becomes 0.0
+        count = dout.dtype.type(np.prod(at.kernel) if at.divide else 1)
+        np.add(dout.reshape(-1, 1) / count, 0, out=ddata.reshape(at.planes, -1))
+        return
     _average_spread(dout.reshape(at.out), ddata.reshape(at.data), at)
 
 
