@@ -30,7 +30,7 @@ def test_speed_is_reported_every_few_batches(caplog: Any) -> None:
     report = callback.Speedometer(batch_size=10, frequent=2)
     for number in range(5):
         report(batch(number, score))
-    lines = [record.message for record in caplog.records]
+    lines = [one.message for one in caplog.records if one.name == "root"]
     assert len(lines) == 2
     assert lines[0].startswith("Epoch[3] Batch [0-2]\tSpeed: ")
     assert "accuracy=0.500000" in lines[0]
