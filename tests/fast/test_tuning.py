@@ -77,8 +77,8 @@ def test_a_sum_is_measured_and_cut_only_where_threads_pay(
 ) -> None:
     from minimx.core.kernels.cpu import reduce
 
-    cut = Mock(wraps=reduce.stage.threaded)
-    monkeypatch.setattr(reduce.stage, "threaded", cut)
+    cut = Mock(wraps=reduce.stage.beside)
+    monkeypatch.setattr(reduce.stage, "beside", cut)
     x = mx.nd.random.uniform(-3, 3, shape=(3, 400_003))
     found = []
     for cores, size in ((0, None), (1, None), (0, 1000)):
