@@ -21,14 +21,17 @@ from numba.core.typed_passes import InlineOverloads, NativeLowering
 from numba.core.untyped_passes import InlineClosureLikes, LiteralUnroll
 
 # numba does not say what its functions take and return.
-_parts: Any = Compiler, JITCodeLibrary, NativeLowering, numba_types, pythonapi
-_Compiler, _Library, _Lowering, types, _python = _parts
+_Compiler: Any = Compiler
+_Lowering: Any = NativeLowering
+_Library: Any = JITCodeLibrary
+types: Any = numba_types
+_python: Any = pythonapi
 
 #: Steps for what no kernel has, such as comprehensions and functions in functions.
 NEEDLESS = {InlineClosureLikes, LiteralUnroll, InlineOverloads}
 
 
-class PartLibrary(_Library):  # type: ignore[misc, valid-type]
+class PartLibrary(_Library):  # type: ignore[misc]
     """Instructions that wait for a kernel to take them in.
 
     numba optimizes a function and makes machine code of it before it puts it into its
@@ -52,7 +55,7 @@ class PartLibrary(_Library):  # type: ignore[misc, valid-type]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]
-class PartLowering(_Lowering):  # type: ignore[misc, valid-type]
+class PartLowering(_Lowering):  # type: ignore[misc]
     """numba's step from types to instructions, without machine code."""
 
     _name = "part_lowering"
@@ -69,7 +72,7 @@ class PartLowering(_Lowering):  # type: ignore[misc, valid-type]
         return True
 
 
-class KernelLibrary(_Library):  # type: ignore[misc, valid-type]
+class KernelLibrary(_Library):  # type: ignore[misc]
     """Instructions of a kernel, with those of its parts.
 
     numba optimizes a kernel's own functions before its parts are in it, then all that
@@ -84,7 +87,7 @@ class KernelLibrary(_Library):  # type: ignore[misc, valid-type]
         passes.run(self._final_module, builder)
 
 
-class KernelCompiler(_Compiler):  # type: ignore[misc, valid-type]
+class KernelCompiler(_Compiler):  # type: ignore[misc]
     """numba's compiler for kernels, which Python calls."""
 
     library, lowering = KernelLibrary, _Lowering

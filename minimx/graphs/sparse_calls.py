@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minimx.core import engine, events, rng
+from minimx.core.arrays import launch
 from minimx.core.device import Device
 from minimx.core.engine.costs import Launches, Part
 from minimx.core.events import attribution, owner
@@ -81,7 +82,7 @@ class Call:
         self.args = [*self.inputs, *self.outs]
         self.mutated = [self.inputs[op.inputs.index(name)] for name in op.mutates]
         self.writes = [*self.outs, *self.mutated]
-        self.draws = isinstance(found, Plan) and found.needs_rng
+        self.draws = found.needs_rng if isinstance(found, Plan) else op.needs_rng
         self.scratch: int = found.workspace if isinstance(found, Plan) else 0
         self._cost = found.cost if isinstance(found, Plan) else None
 
@@ -106,7 +107,8 @@ class Call:
         if self.rule is not None:
             inputs, outs = [env[i] for i in self.inputs], [env[i] for i in self.outs]
             rewritten = [env[i].chunk for i in self.mutated if env[i].spec.eager]
-            route.compute(self.kernel, inputs, outs, rewritten)
+            kernel = route.drawing(self.kernel, stream) if stream else self.kernel
+            route.compute(kernel, inputs, outs, rewritten)
             return
         scratch: Block | None = None
         try:
@@ -145,9 +147,7 @@ class Segment:
         writes: list[Any] = [env[i].chunk for i in self.writes]
         streams = {}
         for call in self.drawing:
-            stream = streams[call] = rng.next_stream(device, call.name)
-            stream.var = stream.var or engine.Var()
-            writes.append(stream.var)
+            streams[call] = launch.take_stream(device, call.name, writes)
 
         def run() -> None:
             for call in self.calls:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
 import minimx as mx
 from minimx import nd, sym
@@ -12,6 +14,13 @@ from minimx.executor import Executor
 from minimx.graphs.sparse_runs import SparseRuns
 
 ROWS, WIDE, FEW = 4, 7, 3
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """For the files that import it: no line for each operator that computes densely."""
+    with mx.knobs(MXNET_STORAGE_FALLBACK_LOG_VERBOSE=False):
+        yield
 
 
 def numbers(*shape: int, seed: int = 0, density: float = 0.4) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,17 +24,14 @@ from tests.graphs.sparse_nets import (
     everything,
     fill,
     numbers,
+    quiet,
     ready,
     regression,
     shown,
     steps,
 )  # fmt: skip
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with mx.knobs(MXNET_STORAGE_FALLBACK_LOG_VERBOSE=False):
-        yield
+__all__ = ["quiet"]
 
 
 # -- what users do between calls -------------------------------------------------------

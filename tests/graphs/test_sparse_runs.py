@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,18 +23,14 @@ from tests.graphs.sparse_nets import (
     everything,
     fill,
     numbers,
+    quiet,
     ready,
     regression,
     shown,
     steps,
 )  # fmt: skip
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with mx.knobs(MXNET_STORAGE_FALLBACK_LOG_VERBOSE=False):
-        yield
-
+__all__ = ["quiet"]
 
 REQS: list[Any] = [
     "null",

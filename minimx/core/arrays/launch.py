@@ -243,11 +243,7 @@ def _with_extras(
     draw from it in the order of the program.
     """
     kernel, nbytes = implementation.kernel, implementation.workspace
-    stream = rng.next_stream(device, plan.name) if plan.needs_rng else None
-    if stream is not None:
-        if stream.var is None:
-            stream.var = engine.Var()
-        writes.append(stream.var)
+    stream = take_stream(device, plan.name, writes) if plan.needs_rng else None
     who = owner(plan.name).for_category("workspace")
 
     def run() -> None:
@@ -267,6 +263,18 @@ def _with_extras(
                 scratch.free()
 
     return run
+
+
+def take_stream(device: Device, name: str, writes: list[Any]) -> rng.Stream:
+    """The random stream from which an operator draws.
+
+    name: the operator's. writes: the variables that it writes; that of the stream is
+    added to them, so that calls draw from it in the order of the program.
+    """
+    stream = rng.next_stream(device, name)
+    stream.var = stream.var or engine.Var()
+    writes.append(stream.var)
+    return stream
 
 
 def _mutated(op: Op, reads: Sequence[Chunk]) -> list[Chunk]:

@@ -27,11 +27,11 @@ def forward(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
     def tiled(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
         _tiled(data, weight, bias, out, workspace.view(out.dtype), at, way)
 
-    def waves(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
+    def by_fft(data: Any, weight: Any, bias: Any, out: Any, workspace: Any) -> None:
         run = fourier.run(FORWARD, at, way)
         run(weight, data, out, bias, workspace.view(out.dtype))
 
-    return tiled if isinstance(way, Tiling) else waves
+    return tiled if isinstance(way, Tiling) else by_fft
 
 
 def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -42,11 +42,11 @@ def data_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         scratch = workspace.view(dout.dtype)
         _tiled(dout, weight, None, ddata, scratch, turned(at), way, turn=True)
 
-    def waves(dout: Any, weight: Any, ddata: Any, workspace: Any) -> None:
+    def by_fft(dout: Any, weight: Any, ddata: Any, workspace: Any) -> None:
         run = fourier.run(DATA, at, way)
         run(weight, dout, ddata, None, workspace.view(dout.dtype))
 
-    return tiled if isinstance(way, Tiling) else waves
+    return tiled if isinstance(way, Tiling) else by_fft
 
 
 def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
@@ -61,12 +61,12 @@ def weight_gradient(algorithm: Algorithm, at: Geometry) -> Callable[..., None]:
         winograd.gather_weight.sharing(most(at), sums, dweight, way)
         _sum_heads(dout, dbias)
 
-    def waves(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
+    def by_fft(dout: Any, data: Any, dweight: Any, dbias: Any, workspace: Any) -> None:
         run = fourier.run(WEIGHT, at, way)
         run(dout, data, dweight, None, workspace.view(dout.dtype))
         _sum_heads(dout, dbias)
 
-    return tiled if isinstance(way, Tiling) else waves
+    return tiled if isinstance(way, Tiling) else by_fft
 
 
 def _tiled(

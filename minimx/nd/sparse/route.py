@@ -105,13 +105,7 @@ def _push(
     writes: list[Any] = [array.chunk for array in (*outs, *mutated)]
     kernel = found.kernel
     if op.needs_rng:
-        stream = rng.next_stream(device, op.name)
-        stream.var = stream.var or engine.Var()
-        writes.append(stream.var)  # so calls draw in the order of the program
-
-        def kernel(*args: Any) -> None:
-            found.kernel(*args, stream.generator)
-
+        kernel = drawing(kernel, launch.take_stream(device, op.name, writes))
     on_cuda = backend_of(device) == "cuda"
     if on_cuda:
         every = [*inputs, *outs]
@@ -127,6 +121,11 @@ def _push(
     return engine.current.push(
         run, device, reads, writes, op.name, cost=cost, origin=origin
     )
+
+
+def drawing(kernel: Callable[..., None], stream: rng.Stream) -> Callable[..., None]:
+    """A kernel that is given the stream's generator, after its arrays."""
+    return lambda *args: kernel(*args, stream.generator)
 
 
 def compute(

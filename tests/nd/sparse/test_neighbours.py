@@ -309,3 +309,21 @@ def test_symbols_know_shapes_and_compute() -> None:
         [np.int64, np.int64, np.float16, np.int64],
     )
     assert walk.infer_type(v="float16")[:2] == wanted
+
+
+def test_a_bound_graph_draws_what_calls_draw() -> None:
+    settings = {"num_args": 2, "num_hops": 2, "num_neighbor": 2, "max_num_vertices": 5}
+    op: Any = mx.sym.contrib.dgl_csr_neighbor_uniform_sample
+    symbol = op(mx.sym.var("graph", stype="csr"), mx.sym.var("seeds"), **settings)
+    arrays = {"graph": graph(), "seeds": numbers(0, 3)}
+    executor = symbol.bind(mx.cpu(), arrays, grad_req="null")
+    for seed in (1, 2):
+        mx.random.seed(seed)
+        seen = [out.asnumpy().tolist() for out in executor.forward()]
+        seen += [out.asnumpy().tolist() for out in executor.forward()]
+        mx.random.seed(seed)
+        expected = []
+        for _ in range(2):
+            outs = contrib.dgl_csr_neighbor_uniform_sample(*arrays.values(), **settings)
+            expected += [out.asnumpy().tolist() for out in outs]
+        assert seen == expected

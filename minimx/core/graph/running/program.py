@@ -23,8 +23,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from minimx.core import engine, events, rng
+from minimx.core import engine, events
 from minimx.core.arrays.array import NDArray
+from minimx.core.arrays.launch import take_stream
 from minimx.core.device import Device
 from minimx.core.drivers import backend_of, kernels_as_on
 from minimx.core.engine.origin import capture
@@ -168,10 +169,7 @@ class Program:
             reads += [parts[i] for i in segment.var_reads]
             writes += [parts[i] for i in segment.var_writes]
             writes += [scratch[i].var for i in segment.workspaces]
-            streams = [rng.next_stream(device, name) for name in segment.draws]
-            for stream in streams:
-                stream.var = stream.var or engine.Var()
-                writes.append(stream.var)
+            streams = [take_stream(device, name, writes) for name in segment.draws]
             run, cost = self._launcher.work(segment, arena, env, scratch, streams)
             operation = (
                 run,
