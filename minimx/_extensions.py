@@ -33,6 +33,7 @@ EXTENSIONS = {
     "record curves": "minimx.tools.record_curves",
     "record files": "minimx.tools.record_archive",
     "recorded symbols": "minimx.symbol.tracing.history",
+    "second compiler": "minimx.fast.ahead",
     "simulated GPUs": "minimx.tools.simulated_gpu",
     "virtual time": "minimx.tools.virtual_time",
 }

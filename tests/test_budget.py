@@ -51,7 +51,7 @@ WINGS = {
     "tools": ("profiler monitor visualization test_utils commands tools", 10_424),
     "policies of users": ("policies", 1_790),
     "networks on integers": ("quantization", 710),
-    "the rest": ("", 1_107),
+    "the rest": ("", 1_108),
 }
 WING = {room: wing for wing, (rooms, _) in WINGS.items() for room in rooms.split()}
 #: What the reading order visits in the training kit counts for the core as well.

@@ -3,8 +3,8 @@
     begin()         start it, if nothing was compiled here yet and a processor is free
     report(file)    the program compiles a kernel of this file
 
-The first step of a network compiles kernel after kernel. Which gradients it will need
-follows from its layers (`after` in `minimx/operators/warm.py`). The second
+The first step of a network compiles kernel after kernel. Most networks need a loss, and
+their layers say which gradients (`after` in `minimx/operators/warm.py`). The second
 process compiles these meanwhile, and the program finds them in the cache. It ends with
 the program. `minimx compile` has one too, which goes from the last kernel to the first.
 """
@@ -25,7 +25,7 @@ from minimx.core.kernels import warm_up
 from minimx.core.kernels.threads import cache_dir
 from minimx.core.knobs import knobs
 from minimx.core.knobs.declarations.engine import usable_cores
-from minimx.operators.warm import CALLS, Call
+from minimx.operators.warm import AT_ONCE, CALLS, Call
 
 _COMMAND = "from minimx.fast.ahead import main; main({everything})"
 #: The second process, by the one that has begun it: a fork has none, and begins none.
@@ -97,7 +97,7 @@ class _Files:
     """The files of kernels that the program has compiled from, as it says on a pipe."""
 
     def __init__(self) -> None:
-        self.names: set[str] = set()
+        self.names = {AT_ONCE}
         self.changed = threading.Condition()
 
     def follow(self) -> None:

@@ -17,7 +17,7 @@ from numba.core import types as numba_types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import InlineOverloads, NativeLowering
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, LiteralUnroll
 
 # numba does not say what its functions take and return.
@@ -28,7 +28,7 @@ types: Any = numba_types
 _python: Any = pythonapi
 
 #: Steps for what no kernel has, such as comprehensions and functions in functions.
-NEEDLESS = {InlineClosureLikes, LiteralUnroll, InlineOverloads}
+NEEDLESS = {InlineClosureLikes, LiteralUnroll, InlineOverloads, NopythonRewrites}
 
 
 class PartLibrary(_Library):  # type: ignore[misc]

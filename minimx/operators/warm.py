@@ -24,6 +24,7 @@ from minimx.core.shapes import Shape
 EVERY = range(99)  # inputs of an operator
 LARGE = 1 << 18  # elements: above MXNET_CPU_PARALLEL_SIZE as it is delivered
 MEDIUM = 1 << 14  # elements: too many to hold the GIL, too few for threads
+AT_ONCE = "(at once)"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Call:
     settings: dict[str, Any] = field(default_factory=dict)
     #: Which inputs' gradients to compute, by position; none is the operator itself.
     gradient: Container[int] = ()
-    #: The file of kernels that a program which needs this has compiled from before.
+    #: The file of kernels that a program which needs this has compiled from before,
+    #: or `AT_ONCE` for what most programs need.
     after: str = ""
 
     def run(self) -> None:
@@ -102,15 +104,16 @@ _PADDED = {"kernel": (3, 3), "pad": (1, 1), "num_filter": 64, "no_bias": True}
 _NARROW = ((1, 512, 14, 14), (512, 512, 1, 1))
 _STRIDED = {"kernel": (1, 1), "stride": (2, 2), "num_filter": 512, "no_bias": True}
 _POOL = {"kernel": (2, 2), "stride": (2, 2)}
+_AVERAGE = {**_POOL, "pool_type": "avg"}
 _WHOLE = {"global_pool": True, "pool_type": "avg"}
 _UPDATES = (("sgd_update", 2), ("sgd_mom_update", 3), ("adam_update", 4))
+_WIDE = ((128, 256), (64, 256), (64,))
 _LOG = {"axis": 1, "scale": 1, "log": True}
 
 CALLS = (
     # the launchers that all pointwise operators share
     Call("broadcast_add", (_SQUARE, (8, 1))),
-    Call("broadcast_add", ((MEDIUM,), (MEDIUM,))),
-    Call("broadcast_add", ((LARGE,), (LARGE,))),
+    *(Call("broadcast_add", ((size,), (size,))) for size in (MEDIUM, LARGE)),
     Call("add_n", (_SQUARE, _SQUARE)),
     Call("add_n", (_SQUARE, _SQUARE, _SQUARE)),
     Call("where", (_SQUARE, _SQUARE, _SQUARE)),
@@ -119,8 +122,7 @@ CALLS = (
         for name in ("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm")
     ),
     Call("norm", (_ROW,), {"ord": 1}),
-    Call("sum", ((MEDIUM,),)),
-    Call("sum", ((LARGE,),)),
+    *(Call("sum", ((size,),)) for size in (MEDIUM, LARGE)),
     Call("argmax", (_SQUARE,), {"axis": 1}),
     Call("argmax", ((MEDIUM // 8, 8),), {"axis": 1}),
     Call("_backward_take", (_SQUARE, (8,)), {"shape": (16, 8)}),
@@ -128,23 +130,20 @@ CALLS = (
     Call("broadcast_to", ((8, 1),), {"shape": _SQUARE}),
     # products, images, losses, updates
     Call("FullyConnected", (_SQUARE, (4, 8), (4,)), {"num_hidden": 4}),
-    Call("FullyConnected", ((128, 256), (64, 256), (64,)), {"num_hidden": 64}),
     Call("dot", (_SQUARE, _SQUARE)),
     Call("batch_dot", ((2, 4, 4), (2, 4, 4))),
     Call("softmax", (_SQUARE,)),
-    Call("log_softmax", (_SQUARE,)),
     Call("Pooling", (_IMAGE,), _POOL),
     Call("Pooling", (_IMAGE,), {**_POOL, "kernel": (3, 3)}),
-    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}),
     Call("Pooling", (_IMAGE,), _WHOLE),
-    Call("Pooling", (_IMAGE,), {**_POOL, "pool_type": "avg"}, EVERY),
+    *(Call("Pooling", (_IMAGE,), _AVERAGE, by) for by in ((), EVERY)),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}),
-    Call("Dropout", (_SQUARE,), {"training": True}),
     *_recurrent("gru", 3),
     *_recurrent("lstm", 4),
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV),
     # what the second process compiles meanwhile, the most urgent at the end
-    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after="softmax"),
+    Call("Dropout", (_SQUARE,), {"training": True}, after="pooling"),
+    Call("FullyConnected", _WIDE, {"num_hidden": 64}, after="pooling"),
     Call("Pooling", (_IMAGE,), _POOL, EVERY, "pooling"),
     Call("Convolution", _NARROW, _STRIDED, (1,), "conv_cut"),
     Call("Convolution", _DEEP, _PADDED, (0,), "winograd"),
@@ -152,9 +151,13 @@ CALLS = (
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (1, 2), "conv"),
     Call("Convolution", (_IMAGE, (4, 4, 3, 3), (4,)), _CONV, (0,), "conv"),
     Call("BatchNorm", (_IMAGE, *((4,),) * 4), {"training": True}, EVERY, "norm"),
-    Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after="softmax"),
-    Call("sgd_update", (_ROW, _ROW), {"lr": 0.1}),
-    Call("adam_update", (_ROW, _ROW, _ROW, _ROW), {"lr": 0.1}),
+    Call("sgd_mom_update", (_ROW, _ROW, _ROW), {"lr": 0.1}, after=AT_ONCE),
+    *(Call("pick", (_SQUARE, (8,)), {}, by, AT_ONCE) for by in ((), (0,))),
+    Call("mean", (_SQUARE,), {"axis": 1}, after=AT_ONCE),
+    Call("log_softmax", (_SQUARE,), after=AT_ONCE),
+    Call("_backward_softmax", (_SQUARE, _SQUARE), _LOG, after=AT_ONCE),
+    # the rest
+    *(Call(name, (_ROW,) * arrays, {"lr": 0.1}) for name, arrays in _UPDATES),
     *(Call(name, ((LARGE,),) * arrays, {"lr": 0.1}) for name, arrays in _UPDATES),
 )
 

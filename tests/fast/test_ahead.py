@@ -20,7 +20,7 @@ from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.fast import ahead
 from minimx.operators import warm
-from minimx.operators.warm import CALLS, Call
+from minimx.operators.warm import AT_ONCE, CALLS, Call
 
 #: A program that starts the second process, says so, and lives for a while or dies.
 PROGRAM = """
@@ -140,13 +140,15 @@ def test_everything_goes_from_the_last_kernel_to_the_first_and_starts_no_other(
 def test_what_is_compiled_follows_from_what_the_program_has_compiled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, second, third, never = (
-        Call(file, (), after=file[1:]) for file in ("1conv", "2softmax", "3conv", "4")
+    first, second, third, never, loss = (
+        Call(file, (), after=file[1:])
+        for file in ("1conv", "2softmax", "3conv", "4", f"5{AT_ONCE}")
     )
-    monkeypatch.setattr(ahead, "CALLS", (first, second, third, never))
+    monkeypatch.setattr(ahead, "CALLS", (first, second, third, never, loss))
     files = ahead._Files()
-    files.names.add("conv")
     calls = files.expected()
+    assert next(calls) is loss  # before the program has compiled anything
+    files.names.add("conv")
     assert next(calls) is third  # the last of a step first
     files.names.add("softmax")
     assert [*calls] == [second, first]
@@ -209,7 +211,7 @@ def test_a_folder_that_is_gone_meanwhile_has_no_kernels(tmp_path: Path) -> None:
 def test_calls_wait_for_files_of_kernels_that_there_are() -> None:
     packages = ("core.kernels.cpu", "operators.kernels.layers", "fast.cpu")
     for call in CALLS:
-        file = call.after or "conv"
+        file = "conv" if call.after in ("", AT_ONCE) else call.after
         found = [find_spec(f"minimx.{package}.{file}") for package in packages]
         assert any(found), f"{call.op} waits for {file!r}"
 
