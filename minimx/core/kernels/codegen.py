@@ -79,13 +79,13 @@ _HEAD = '''"""{text}
 {signature}; made by minimx.core.kernels.pointwise.
 """
 
-from numba import cfunc, {types}
+from numba import {types}
 
 from minimx.core.kernels.mathematics import {functions}
-from minimx.core.kernels.native import KERNEL, load, operand, store
+from minimx.core.kernels.native import load, operand, row_kernel, store
 
 
-@cfunc(KERNEL, cache=True, error_model="numpy")
+@row_kernel
 def kernel(args, steps, n):
 '''
 

@@ -28,11 +28,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import cfunc
 from numba import types as numba_types
 from numba.core import cgutils as numba_cgutils
 from numba.extending import intrinsic as numba_intrinsic
 from numba.np.arrayobj import make_array
 
+from minimx.core.extensions import provided
 from minimx.core.kernels import threads
 from minimx.core.kernels.parts import ends
 
@@ -40,7 +42,17 @@ from minimx.core.kernels.parts import ends
 types: Any = numba_types
 cgutils: Any = numba_cgutils
 
-KERNEL = types.void(types.CPointer(types.intp), types.CPointer(types.intp), types.intp)
+_ROW = types.void(types.CPointer(types.intp), types.CPointer(types.intp), types.intp)
+
+
+def row_kernel(function: Any) -> Any:
+    """Compile a kernel `(args, steps, n)` of one row, which only kernels call.
+
+    args: addresses of arrays; steps: how far each moves from element to element.
+    """
+    (compiler, _) = provided("compiling").COMPILERS
+    options: Any = {"error_model": "numpy", "pipeline_class": compiler}
+    return cfunc(_ROW, cache=True, **options)(function)
 
 
 def intrinsic(function: Any) -> Any:

@@ -23,7 +23,7 @@ from minimx.core.kernels import threads
 
 
 class Call(NamedTuple):
-    """`code(addresses, steps, n)`, in the shape of `native.KERNEL`.
+    """`code(addresses, steps, n)`, compiled by `native.row_kernel`.
 
     code: where the machine code starts. addresses: one for each operand. steps, n: what
     the code makes of them. around: what must be entered first, the same for all calls

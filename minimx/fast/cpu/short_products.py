@@ -12,13 +12,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, float32, float64  # type: ignore[attr-defined]
+from numba import carray, float32, float64  # type: ignore[attr-defined]
 
 from minimx.core.dtypes import FLOAT32, DType
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
 from minimx.core.kernels.cpu.matmul import effort, tiling
-from minimx.core.kernels.native import KERNEL, load, operand, store
+from minimx.core.kernels.native import load, operand, row_kernel, store
 from minimx.core.kernels.prebuilt import Call, addresses
 from minimx.fast import tuning
 
@@ -61,9 +61,8 @@ def _bias_code(dtype: DType) -> int:
 
 
 def code_of(function: Any) -> int:
-    """Where the machine code of a function in the shape of KERNEL starts."""
-    compile_it = cfunc(KERNEL, cache=True, error_model="numpy")
-    made = threads.compiled(lambda: compile_it(function))
+    """Where the machine code of a function of the shape of `row_kernel` starts."""
+    made = threads.compiled(lambda: row_kernel(function))
     _alive.append(made)
     return int(made.address)
 

@@ -162,12 +162,12 @@ _HEAD = '''"""One loop for {title}.
 ({ins}) -> {outs}; made by minimx.fast.fusion.loop.
 """
 
-from numba import cfunc, {types}
+from numba import {types}
 
 {imports}
 
 
-@cfunc(KERNEL, cache=True, error_model="numpy")
+@row_kernel
 def kernel(args, steps, n):
 '''
 
@@ -252,11 +252,11 @@ def _head(loop: Loop, body: str) -> str:
     modules = {
         "core.kernels.halfwords": halves,
         "core.kernels.mathematics": list(functions),
-        "core.kernels.native": ["KERNEL", "load", "operand", "store"],
+        "core.kernels.native": ["load", "operand", "row_kernel", "store"],
         "fast.fusion.stack_memory": ["alloca", "load_stack", "store_stack"],
     }
     used = {
-        module: sorted(n for n in names if f"{n}(" in body or n == "KERNEL")
+        module: sorted(n for n in names if f"{n}(" in body or n == "row_kernel")
         for module, names in modules.items()
     }
     return _HEAD.format(
