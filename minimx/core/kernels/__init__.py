@@ -17,8 +17,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from minimx.core.errors import OperatorError
-from minimx.core.extensions import provided
-from minimx.core.kernels import library
+from minimx.core.kernels import library, threads
 
 #: By backend, the packages whose modules have kernels, in the order of looking.
 PACKAGES = {
@@ -41,7 +40,7 @@ def find(name: str, backend: str = "cpu") -> Any:
 
 @cache
 def _ours(name: str, backend: str) -> Any:
-    _import_numba()
+    threads.numba()
     file, _, function = name.partition(".")
     for package in _packages(backend):
         if find_spec(f"{package}.{file}") is not None:
@@ -52,13 +51,6 @@ def _ours(name: str, backend: str) -> Any:
     raise OperatorError(
         f"there is no kernel {name!r} for {backend}. Kernels live in {places}."
     )
-
-
-@cache
-def _import_numba() -> None:
-    """Import it whole: threads that import parts of it may see half of it."""
-    provided("second compiler").begin()  # which takes as long to import it
-    import_module("numba")
 
 
 def _packages(backend: str) -> Iterator[str]:

@@ -112,8 +112,14 @@ if hasattr(os, "register_at_fork"):
 # -- numba -----------------------------------------------------------------------------
 
 
-def _numba() -> Any:
-    """The library; imported here and by kernel files only, as that takes a while."""
+@cache
+def numba() -> Any:
+    """The library; imported here and by kernel files only, as that takes a while.
+
+    Whole: threads that import parts of it may see half of it. A second process that
+    compiles has to import it as well, so that one begins first.
+    """
+    provided("second compiler").begin()
     import numba
 
     return numba
@@ -125,18 +131,17 @@ def _limit() -> int:
 
     One for each core, unless NUMBA_NUM_THREADS says otherwise.
     """
-    return int(_numba().np.ufunc.parallel.NUM_THREADS)
+    return int(numba().np.ufunc.parallel.NUM_THREADS)
 
 
 @cache
 def pin() -> str:
     """Choose numba's threading layer, once; its name. OpenMP where it loads."""
-    numba = _numba()
-    numba.config.THREADING_LAYER_PRIORITY = _LAYERS
-    numba.get_num_threads()  # starts the layer
-    if numba.threading_layer() == "workqueue":
+    numba().config.THREADING_LAYER_PRIORITY = _LAYERS
+    numba().get_num_threads()  # starts the layer
+    if (layer := str(numba().threading_layer())) == "workqueue":
         _state.guard = threading.Lock()
-    return str(numba.threading_layer())
+    return layer
 
 
 def cache_dir() -> Path:
@@ -274,7 +279,7 @@ def jit(
             within |= {"no_cpython_wrapper": True, "cache": False}
         if "fastmath" not in options:  # else bits depend on how it is optimised
             within["pipeline_class"] = provided("compiling").COMPILERS[inner]
-        made = compiled(lambda: _numba().njit(**within)(function))
+        made = compiled(lambda: numba().njit(**within)(function))
         return Inner(made) if inner else made
 
     return decorate

@@ -32,6 +32,11 @@ def apply(text: str, x: Any) -> Any:
         ("exp", np.exp, WIDE),
         ("expm1", np.expm1, np.concatenate([WIDE, TINY[TINY < 10]])),
         ("tanh", np.tanh, np.concatenate([WIDE, TINY[TINY < 10]])),
+        (
+            "erf",
+            lambda x: special.erf(x.astype(float)),
+            np.concatenate([WIDE, TINY[TINY < 10]]),
+        ),
         ("log", np.log, TINY),
         ("log1p", np.log1p, np.concatenate([TINY, RNG.uniform(-0.99, 1, 20_000)])),
     ],
@@ -72,6 +77,12 @@ def test_ends_and_tiny_numbers() -> None:
             np.testing.assert_allclose(
                 apply(f"{name}(x)", x), getattr(np, name)(x), rtol=1e-15
             )
+    for dtype in (np.float32, np.float64):
+        ends = np.array([0.0, -0.0, np.inf, -np.inf, 1e-40, np.nan], dtype)
+        found = apply("erf(x)", ends)
+        slack = np.finfo(dtype).eps
+        np.testing.assert_allclose(found, special.erf(ends), rtol=slack)
+        assert np.signbit(found[1])
     denormal = np.array([1e-40, 3e-42], np.float32)
     np.testing.assert_allclose(
         apply("log(x)", denormal), np.log(denormal.astype(np.float64)), rtol=1e-6
