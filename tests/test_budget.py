@@ -36,7 +36,7 @@ WINGS = {
     "the core": ("core", 20_000),
     "operators": ("operators", 13_663),
     "graphs of symbols": ("graphs", 2_031),
-    "fast kernels": ("fast", 4_944),
+    "fast kernels": ("fast", 4_967),
     "CUDA": ("cuda", 10_100),
     "operators under public names": ("nd np npx symbol executor", 8_758),
     "the training kit": (

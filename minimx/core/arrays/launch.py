@@ -98,6 +98,7 @@ def _invoke_short(op: Op, inputs: Sequence[NDArray], out: Any) -> Any:
         or device.backend != "cpu"
         or (b is not None and b.chunk.device.home is not device)
         or (out is not None and not _fits(out, plan, device))
+        or (op.for_device is not None and device.device_type == "gpu")
     ):
         return invoke_planned(op, plan, inputs, out, None, None)
     if out is None:

@@ -54,7 +54,8 @@ def multiply(
     small = find("short_products.is_small")(
         dtype, *out[-2:], a[-2 if ta else -1], prod(out[:-2])
     )
-    return offers(run, prebuilt) if small else run
+    direct = find("short_products.direct")
+    return offers(direct(run, ta, tb, a, b, out), prebuilt) if small else run
 
 
 def inner(name: str, lhs: Shape, rhs: Shape, k: int, other: int) -> None:
@@ -295,7 +296,8 @@ class FullyConnected(Multiplies, Op):
         small = find("short_products.is_small")(
             dtype, rows, hidden, features, bias=True
         )
-        return offers(run, prebuilt) if small else run
+        direct = find("short_products.biased")(product, rows, hidden)
+        return offers(direct, prebuilt) if small else run
 
     def grad(
         self, at: GradContext, dout: Any, data: Value, weight: Value

@@ -381,7 +381,6 @@ class Plan:
             or op.needs_rng
             or op.mutates
             or op.is_view
-            or op.for_device
         )
         for spec in self.outs:
             if spec.eager is not None:

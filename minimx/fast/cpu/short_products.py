@@ -1,6 +1,8 @@
 """Small matrix products as calls of machine code, for `kernels/prebuilt.py`.
 
 is_small(dtype, m, n, k, stack)    whether `matmul.product` comes down to them
+direct(product, …)                 the product itself, without what a large one asks
+biased(product, rows, columns)     the same, and a row added to every row
 calls(a, b, out, ta, tb)           the calls: the same tiles, by the same BLAS
 bias_calls(out, bias)              a row added to every row, as one call
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,13 +20,17 @@ from numba import carray, float32, float64  # type: ignore[attr-defined]
 from minimx.core.dtypes import FLOAT32, DType
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm, one_thread
-from minimx.core.kernels.cpu.matmul import effort, tiling
+from minimx.core.kernels.cpu.matmul import effort, tiles, tiling
 from minimx.core.kernels.native import load, operand, row_kernel, store
 from minimx.core.kernels.prebuilt import Call, addresses
+from minimx.core.ops.registry import Kernel
+from minimx.core.shapes import Shape
 from minimx.fast import tuning
 
 #: A product of more matrices is no small one.
 FEW = 4
+#: For so many terms of its sums BLAS uses one thread by itself.
+TERMS = 1 << 18
 _TYPES: dict[DType, Any] = {FLOAT32: float32, np.dtype("float64"): float64}
 
 
@@ -80,6 +87,42 @@ def is_small(
     few = stack * -(-m // rows) * -(-n // columns) <= FEW
     alone = threads.parts(effort(m, n, k, stack)) == 1
     return few and alone and not (bias and m * n >= tuning.SMALL)
+
+
+def direct(
+    product: Kernel, ta: bool, tb: bool, a: Shape, b: Shape, out: Shape
+) -> Kernel:
+    """A kernel of a small product that has few terms, else `product`.
+
+    a, b, out: the shapes of its arrays, seen as (stacks of) matrices. Which tiles there
+    are is found out here. That BLAS has one thread needs no asking.
+    """
+    m, n = out[-2:]
+    stack, k = prod(out[:-2]), a[-2 if ta else -1]
+    if stack * m * n * k > TERMS:
+        return product
+    rows, columns = tiling(m, n, stack)
+    left, right, to = ((stack, *shape[-2:]) for shape in (a, b, out))
+
+    def launch(lhs: Any, rhs: Any, result: Any) -> None:
+        if np.may_share_memory(result, lhs) or np.may_share_memory(result, rhs):
+            product(lhs, rhs, result)
+            return
+        x, y, z = lhs.reshape(left), rhs.reshape(right), result.reshape(to)
+        tiles.small(x, y, z, ta, tb, rows, columns)
+
+    return launch
+
+
+def biased(product: Kernel, rows: int, columns: int) -> Kernel:
+    """A kernel (a, b, bias, out) that adds a row to a product of so many of each."""
+
+    def launch(a: Any, b: Any, bias: Any, out: Any) -> None:
+        product(a, b, out)
+        matrix = out.reshape(rows, columns)
+        np.add(matrix, bias.reshape(columns), matrix)
+
+    return launch
 
 
 def calls(a: Any, b: Any, out: Any, ta: bool, tb: bool) -> list[Call]:

@@ -174,7 +174,7 @@ def test_a_product_of_little_effort_takes_one_thread(
 ) -> None:
     used = []
     ways = {w: lambda *args, w=w: used.append(w) for w in ("serial", "threaded")}
-    monkeypatch.setattr(matmul, "_tiles", SimpleNamespace(**ways))
+    monkeypatch.setattr(matmul, "tiles", SimpleNamespace(**ways))
     a = np.ones((n, n), np.float32)
     with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=1000):
         matmul.product(a, a.copy(), np.empty_like(a))

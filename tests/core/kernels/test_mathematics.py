@@ -80,7 +80,7 @@ def test_ends_and_tiny_numbers() -> None:
     for dtype in (np.float32, np.float64):
         ends = np.array([0.0, -0.0, np.inf, -np.inf, 1e-40, np.nan], dtype)
         found = apply("erf(x)", ends)
-        slack = np.finfo(dtype).eps
+        slack = float(np.finfo(dtype).eps)
         np.testing.assert_allclose(found, special.erf(ends), rtol=slack)
         assert np.signbit(found[1])
     denormal = np.array([1e-40, 3e-42], np.float32)

@@ -27,7 +27,7 @@ TILE_ROWS, TILE_COLUMNS = 256, 512
 
 
 @threads.jit(parallel=True)
-def _tiles(
+def tiles(
     part: Any, a: Any, b: Any, out: Any, ta: bool, tb: bool, rows: int, columns: int
 ) -> None:
     """Fill out (stack, m, n), cut into tiles of rows × columns."""
@@ -106,7 +106,7 @@ def product(a: Any, b: Any, out: Any, ta: bool = False, tb: bool = False) -> Non
     out = out.reshape(stack, m, n)
     work = effort(m, n, a.shape[-2 if ta else -1], stack)
     with one_thread:
-        run = _tiles.threaded if threads.parts(work) > 1 else _tiles.serial
+        run = tiles.threaded if threads.parts(work) > 1 else tiles.serial
         run(a, b, out, ta, tb, *tiling(m, n, stack))
 
 

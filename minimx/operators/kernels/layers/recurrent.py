@@ -24,44 +24,48 @@ import numpy as np
 from minimx.core.kernels import threads
 from minimx.core.kernels.cpu.blas import gemm
 from minimx.core.kernels.mathematics import exp, tanh
-from minimx.core.kernels.parts import copy, dealt
+from minimx.core.kernels.parts import copy, dealt, ends
 
-# With fewer samples BLAS would spend its time on preparing the weights, at every step;
-# more than MOST pieces never help.
+# With fewer samples BLAS would spend its time on preparing the weights, at every step:
+# halves of a batch still pay, more pieces do not. More than MOST pieces never help.
 FEWEST, MOST = 16, 8
 
 
 @threads.jit(inner=True)
-def _share(batch: int, piece: int) -> tuple[int, int]:
-    """First and last sample of a piece; the cut depends on the batch alone."""
-    count = max(1, min(MOST, batch // FEWEST))
-    return batch * piece // count, batch * (piece + 1) // count
+def _count(batch: int) -> int:
+    """How many pieces there are; it depends on the batch alone."""
+    return max(min(2, 2 * batch // FEWEST), min(MOST, batch // FEWEST), 1)
 
 
 @threads.jit(inner=True)
-def _count(batch: int) -> int:
-    return max(1, min(MOST, batch // FEWEST))
+def _share(batch: int, piece: int) -> tuple[int, int, int]:
+    """The first sample of a piece, the first behind it, and how many there are."""
+    low, high = ends(batch, (piece, _count(batch)))
+    return low, high, high - low
 
 
 @threads.jit(inner=True)
 def _at(step: int, steps: int, back: bool) -> tuple[int, int, int]:
     """The time t of a step, and where the states before and after it stand in hs."""
-    if back:
-        t = steps - 1 - step
-        return t, t + 1, t
-    return step, step, step + 1
+    t = steps - 1 - step if back else step
+    return t, t + back, t + (not back)
 
 
 # Rows are counted through all axes but the last.
 
 
 @threads.jit(inner=True)
-def _project(x: Any, row: int, w: Any, out: Any, at: int, rows: int, add: Any) -> None:
-    """out[at : at + rows] = x[row : row + rows] · wᵀ + add · what was there."""
-    wide, size = w.shape
+def _project(
+    x: Any, row: int, w: Any, turned: bool, out: Any, at: int, rows: int, add: Any
+) -> None:
+    """out[at : at + rows] = x[row : row + rows] · wᵀ + add · what was there.
+
+    turned: w is stored as wᵀ, which BLAS reads faster.
+    """
+    wide, size = out.shape[-1], x.shape[-1]
     gemm(
-        False, True, rows, wide, size,
-        x, row * size, size, w, 0, size, add, out, at * wide, wide,
+        False, not turned, rows, wide, size, x, row * size, size,
+        w, 0, wide if turned else size, add, out, at * wide, wide,
     )  # fmt: skip
 
 
@@ -97,6 +101,22 @@ def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
 # -- LSTM ------------------------------------------------------------------------------
 
 
+# Loops that start at 0: others are not vectorized.
+
+
+@threads.jit(inner=True)
+def _sigmoids(g: Any) -> None:
+    one = g.dtype.type(1)
+    for k in range(g.size):
+        g[k] = one / (one + exp(-g[k]))
+
+
+@threads.jit(inner=True)
+def _tanhs(g: Any) -> None:
+    for k in range(g.size):
+        g[k] = tanh(g[k])
+
+
 @threads.jit(inner=True)
 def _lstm_cells(g: Any, before: Any, after: Any, h: Any, clip: Any, mode: int) -> None:
     """One sample: open its gates, fill the next cell and the state.
@@ -105,13 +125,9 @@ def _lstm_cells(g: Any, before: Any, after: Any, h: Any, clip: Any, mode: int) -
     `mode` is 1; if it is 2 the lower one also replaces NaN.
     """
     size = before.size
-    one = g.dtype.type(1)
-    for k in range(2 * size):
-        g[k] = one / (one + exp(-g[k]))
-    for k in range(2 * size, 3 * size):
-        g[k] = tanh(g[k])
-    for k in range(3 * size, 4 * size):
-        g[k] = one / (one + exp(-g[k]))
+    _sigmoids(g[: 2 * size])
+    _tanhs(g[2 * size : 3 * size])
+    _sigmoids(g[3 * size :])
     for k in range(size):
         after[k] = g[size + k] * before[k] + g[k] * g[2 * size + k]
     if mode:
@@ -126,25 +142,25 @@ def _lstm_cells(g: Any, before: Any, after: Any, h: Any, clip: Any, mode: int) -
 
 @threads.jit(parallel=True)
 def lstm_forward(
-    part: Any, gates: Any, wh: Any, whr: Any, hs: Any, cs: Any, y: Any, at: int,
-    back: bool, lengths: Any, clip: Any, mode: int,
+    part: Any, gates: Any, wh: Any, turned: bool, whr: Any, hs: Any, cs: Any, y: Any,
+    at: int, back: bool, lengths: Any, clip: Any, mode: int,
 ) -> None:  # fmt: skip
     """Walk an LSTM; whr (P, H) projects the state, and is (0, 0) where nothing does."""
     steps, batch, _ = gates.shape
     size, out = cs.shape[2], hs.shape[2]
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
-        rows = high - low
+        low, high, rows = _share(batch, piece)
         full = np.empty((rows, size), gates.dtype)
         for step in range(steps):
             t, now, then = _at(step, steps, back)
-            _project(hs, now * batch + low, wh, gates, t * batch + low, rows, 1.0)
+            row = t * batch + low
+            _project(hs, now * batch + low, wh, turned, gates, row, rows, 1.0)
             for n in range(low, high):
                 _lstm_cells(
                     gates[t, n], cs[now, n], cs[then, n], full[n - low], clip, mode
                 )
             if whr.size:
-                _project(full, 0, whr, hs, then * batch + low, rows, 0.0)
+                _project(full, 0, whr, False, hs, then * batch + low, rows, 0.0)
             else:
                 copy(full.reshape(-1), hs[then, low:high].reshape(-1))
             for n in range(low, high):
@@ -185,8 +201,7 @@ def lstm_backward(
     steps, batch, _ = gates.shape
     size, out = cs.shape[2], dh.shape[1]
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
-        rows = high - low
+        low, high, rows = _share(batch, piece)
         full = np.empty((rows, size), gates.dtype)
         for step in range(steps):
             t, now, then = _at(steps - 1 - step, steps, back)
@@ -247,21 +262,20 @@ def _gru_cells(g: Any, own: Any, before: Any, after: Any, inner: Any) -> None:
 
 @threads.jit(parallel=True)
 def gru_forward(
-    part: Any, gates: Any, wh: Any, bh: Any, hs: Any, inner: Any, y: Any, at: int,
-    back: bool, lengths: Any,
+    part: Any, gates: Any, wh: Any, turned: bool, bh: Any, hs: Any, inner: Any, y: Any,
+    at: int, back: bool, lengths: Any,
 ) -> None:  # fmt: skip
     """Walk a GRU; inner (T, N, H): the state's part of the candidate, before reset."""
     steps, batch, wide = gates.shape
     size = hs.shape[2]
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
-        rows = high - low
+        low, high, rows = _share(batch, piece)
         own = np.empty((rows, wide), gates.dtype)
         for step in range(steps):
             t, now, then = _at(step, steps, back)
             for n in range(rows):
                 copy(bh, own[n])
-            _project(hs, now * batch + low, wh, own, 0, rows, 1.0)
+            _project(hs, now * batch + low, wh, turned, own, 0, rows, 1.0)
             for n in range(low, high):
                 _gru_cells(
                     gates[t, n], own[n - low], hs[now, n], hs[then, n], inner[t, n]
@@ -298,7 +312,7 @@ def gru_backward(
     steps, batch, _ = gates.shape
     size = hs.shape[2]
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
+        low, high, rows = _share(batch, piece)
         for step in range(steps):
             t, now, _ = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
@@ -311,7 +325,7 @@ def gru_backward(
                 else:
                     dgates[t, n] = 0
                     downs[t, n] = 0
-            _project_back(downs, t * batch + low, wh, dh, low, high - low, 1.0)
+            _project_back(downs, t * batch + low, wh, dh, low, rows, 1.0)
 
 
 # -- a single gate ---------------------------------------------------------------------
@@ -319,18 +333,18 @@ def gru_backward(
 
 @threads.jit(parallel=True)
 def plain_forward(
-    part: Any, gates: Any, wh: Any, hs: Any, y: Any, at: int, back: bool, lengths: Any,
-    relu: bool,
+    part: Any, gates: Any, wh: Any, turned: bool, hs: Any, y: Any, at: int, back: bool,
+    lengths: Any, relu: bool,
 ) -> None:  # fmt: skip
     """Walk a network whose state is relu or tanh of a sum."""
     steps, batch, size = gates.shape
     zero = gates.dtype.type(0)
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
+        low, high, rows = _share(batch, piece)
         for step in range(steps):
             t, now, then = _at(step, steps, back)
             row = t * batch + low
-            _project(hs, now * batch + low, wh, gates, row, high - low, 1.0)
+            _project(hs, now * batch + low, wh, turned, gates, row, rows, 1.0)
             for n in range(low, high):
                 g = gates[t, n]
                 for k in range(size):
@@ -349,7 +363,7 @@ def plain_backward(
     steps, batch, size = gates.shape
     one, zero = gates.dtype.type(1), gates.dtype.type(0)
     for piece in dealt(_count(batch), part):
-        low, high = _share(batch, piece)
+        low, high, rows = _share(batch, piece)
         for step in range(steps):
             t, _, _ = _at(steps - 1 - step, steps, back)
             for n in range(low, high):
@@ -362,4 +376,4 @@ def plain_backward(
                     slope = (one if g > 0 else zero) if relu else one - g * g
                     dgates[t, n, k] = d * slope
                     dh[n, k] = zero
-            _project_back(dgates, t * batch + low, wh, dh, low, high - low, 1.0)
+            _project_back(dgates, t * batch + low, wh, dh, low, rows, 1.0)

@@ -22,6 +22,8 @@ from minimx.core.kernels.cpu.matmul import product
 from minimx.core.shapes import Shape
 from minimx.operators.kernels.layers import recurrent
 
+#: From so many steps on it pays to transpose the weights once, for several samples.
+LONG = 4
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
@@ -94,9 +96,8 @@ class Net:
 
     def limits(self, dtype: Any) -> tuple[Any, int]:
         """The bounds of the cells, and how they are followed; see `recurrent`."""
-        if self.clip is None:
-            return np.zeros(2, dtype), 0
-        return np.array(self.clip, dtype), 2 if self.clip_nan else 1
+        bounds = np.array(self.clip or (0, 0), dtype)
+        return bounds, 0 if self.clip is None else 1 + self.clip_nan
 
 
 class Carved:
@@ -116,8 +117,7 @@ class Carved:
 
     def get(self, name: str, which: int, dtype: Any) -> Any:
         """A piece, or an array without elements."""
-        found = self._found.get((name, which))
-        return np.empty((0, 0), dtype) if found is None else found
+        return self._found.get((name, which), np.empty((0, 0), dtype))
 
 
 def forward(
@@ -137,10 +137,11 @@ def forward(
         for direction in range(net.directions):
             k = layer * net.directions + direction
             own = _Part(net, weights, noted, k)
-            _start(own, states, k)
+            start, end = (net.steps, 0) if own.back else (0, net.steps)
+            for state, name in zip(states, ("hs", "cs"), strict=False):
+                own.noted(name, own.note)[start] = state[k]
             with one_thread:
                 own.forward(x, y, lengths)
-            end = 0 if own.back else net.steps
             for place, name in zip(lasts, ("hs", "cs"), strict=False):
                 place[k] = own.noted(name, own.note)[end]
         if not last and net.drop and rng is not None:
@@ -149,13 +150,6 @@ def forward(
             np.multiply(kept, mask.dtype.type(1 / (1 - net.drop)), out=mask)
             y *= mask
         x = y
-
-
-def _start(own: _Part, states: tuple[Any, ...], k: int) -> None:
-    """The first states stand where the walk begins."""
-    first = own.net.steps if own.back else 0
-    for state, name in zip(states, ("hs", "cs"), strict=False):
-        own.noted(name, own.note)[first] = state[k]
 
 
 class _Part:
@@ -179,16 +173,18 @@ class _Part:
         gru = net.mode == "gru"
         gates += self.bx if gru else self.bx + self.bh
         hs, place = self.noted("hs", note), (y, self.at, self.back, lengths)
+        turned = net.batch > 1 and net.steps >= LONG
+        wh = np.ascontiguousarray(self.wh.T) if turned else self.wh
         if gru:
             inner = self.noted("inner", note)
-            recurrent.gru_forward(gates, self.wh, self.bh, hs, inner, *place)
+            recurrent.gru_forward(gates, wh, turned, self.bh, hs, inner, *place)
         elif net.mode == "lstm":
             cs = self.noted("cs", note)
-            bounds = net.limits(gates.dtype)
-            recurrent.lstm_forward(gates, self.wh, self.whr, hs, cs, *place, *bounds)
+            limited = (*place, *net.limits(gates.dtype))
+            recurrent.lstm_forward(gates, wh, turned, self.whr, hs, cs, *limited)
         else:
             relu = net.mode == "rnn_relu"
-            recurrent.plain_forward(gates, self.wh, hs, *place, relu)
+            recurrent.plain_forward(gates, wh, turned, hs, *place, relu)
 
     def backward(self, dy: Any, lengths: Any, dh: Any, dc: Any, into: Carved) -> Any:
         """Gradients of the weights but wx, of the states (in place), of the gates."""
@@ -214,7 +210,8 @@ class _Part:
             recurrent.plain_backward(gates, self.wh, *place, relu, dh, dgates)
         before = hs[1:] if self.back else hs[:-1]
         wide = (net.steps * net.batch, net.wide)
-        _outer(downs.reshape(wide), before.reshape(wide[0], -1), into("wh", k))
+        before = before.reshape(wide[0], -1)
+        product(downs.reshape(wide), before, into("wh", k), ta=True)
         dgates.reshape(wide).sum(0, out=into("bx", k))
         downs.reshape(wide).sum(0, out=into("bh", k))
         return dgates.reshape(wide)
@@ -224,12 +221,7 @@ class _Part:
         full = np.empty((net.steps, net.batch, net.size), projects.dtype)
         recurrent.lstm_states(self.gates, self.noted("cs", self.note), self.back, full)
         rows = net.steps * net.batch
-        _outer(projects.reshape(rows, -1), full.reshape(rows, -1), dwhr)
-
-
-def _outer(left: Any, right: Any, out: Any) -> None:
-    """The sum over rows of left · right: out (m, n) from (rows, m) and (rows, n)."""
-    product(left, right, out, ta=True)
+        product(projects.reshape(rows, -1), full.reshape(rows, -1), dwhr, ta=True)
 
 
 def backward(
@@ -257,7 +249,7 @@ def backward(
             dc = dstates[1][k] if len(dstates) > 1 else dstates[0][k]
             with one_thread:
                 dgates = own.backward(dy, lengths, dstates[0][k], dc, into)
-            _outer(dgates, rows, into("wx", k))
+            product(dgates, rows, into("wx", k), ta=True)
             if direction:
                 second = np.empty_like(dgiven)
                 product(dgates, own.wx, second)
