@@ -147,6 +147,23 @@ def test_gradients_are_collected_and_cleared(req: str) -> None:
     assert len(grad.data) == 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize(
+    ("ids", "rows", "sums"),
+    [([], [], []), ([3, 3, 1, 9, -2], [0, 1, 3, 5], [1, 1, 2, 1])],
+)
+def test_gradients_of_no_row_and_of_rows_beyond_the_table(
+    ids: list[float], rows: list[int], sums: list[int], dtype: str
+) -> None:
+    weight = nd.ones((6, 2), dtype=dtype)
+    weight.attach_grad(stype="row_sparse")
+    with mx.util.np_shape(True), autograd.record():
+        picked = nd.Embedding(nd.array(np.array(ids)), weight, 6, 2, sparse_grad=True)
+    picked.backward()
+    assert weight.grad.indices.asnumpy().tolist() == rows
+    assert weight.grad.data.asnumpy().tolist() == [[n, n] for n in sums]
+
+
 def test_gradients_of_several_devices_are_added_up() -> None:
     block = nn.Embedding(6, 2, sparse_grad=True)
     devices = [mx.cpu(0), mx.cpu(1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
 from minimx.operators.sparse.pointwise import in_order, rows_at
-from minimx.operators.sparse.products import wide
+from minimx.operators.sparse.products import wide, widened
 
 
 def _copy_rows(parts: Entries, picked: Any, out: Target, first: int, last: int) -> None:
@@ -147,22 +148,20 @@ def lookup_rows(op: Any, data: Spec, weight: Spec) -> Answer:
 def looked_up(op: Any, dout: Spec, data: Spec) -> Answer:
     """The rows that were looked up; what went to one row is added up."""
     out = op.infer(dout, data)
-    length, width = op.shape[0], op.shape[1:]
+    length, width = op.shape[0], prod(op.shape[1:])
+    add_rows = find("sparse.add_rows")
 
     def run(douts: Any, wanted: Any, target: Target) -> None:
         picked = np.clip(wanted.astype(np.int64).reshape(-1), 0, length - 1)
         order = np.argsort(picked, kind="stable")
-        rising = picked[order]
-        first = np.append(True, rising[1:] != rising[:-1])  # of equal ones
-        begins = np.flatnonzero(first[: rising.size])
-        stored = rising[begins]
-        made = target.rows(len(stored))
-        np.copyto(made.indices, stored)
-        rows = wide(douts.reshape(len(picked), *width)).reshape(len(picked), -1)
-        total = wide(made.data.reshape(len(stored), -1))
-        begins = np.append(begins, len(picked))
-        find("sparse.add_rows")(rows, order, begins, total)
-        if total.dtype != made.data.dtype:
-            np.copyto(made.data, total.reshape(made.data.shape), casting="same_kind")
+        rising, count = picked[order], len(picked)
+        changes = np.flatnonzero(rising[1:] != rising[:-1]) + 1
+        start = np.zeros(min(count, 1), np.int64)
+        begins = np.concatenate((start, changes, (count,)))
+        made = target.rows(len(begins) - 1)
+        np.take(rising, begins[:-1], out=made.indices, mode="clip")
+        rows = wide(douts).reshape(count, width)
+        with widened(made.data) as total:
+            add_rows(rows, order, begins, total.reshape(len(begins) - 1, width))
 
     return Answer(like(dense(out), ROW_SPARSE), run)
