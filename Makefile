@@ -41,7 +41,7 @@ ifndef BESIDE
 endif
 .DELETE_ON_ERROR:
 .PHONY: help lab pages test checked lint built unit alone kernels cuda onednn calls \
-  notebooks browser browser-alone book bench bench-cuda bench-peers compat third suites \
+  each notebooks browser browser-alone book bench bench-cuda bench-peers compat third suites \
   same clean spotless
 
 help:
@@ -50,6 +50,7 @@ help:
 	@echo "make cuda     the part of it that runs CUDA kernels, in a simulator"
 	@echo "make onednn   the part of it that computes through oneDNN, which it fetches"
 	@echo "make calls    the part of it that calls operators, on a build by Cython"
+	@echo "make each     all unit tests, once with oneDNN and once on a build by Cython"
 	@echo "make pages    write the book's generated pages"
 	@echo "make book     the same, then the static book in build/book/html"
 	@echo "make bench    time minimx against its peers (make bench-peers fetches them)"
@@ -103,9 +104,17 @@ alone: $(STAMPS)/test $(STAMPS)/compiled
 cuda: $(STAMPS)/test
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/cuda/kernels
 
+# Beside its own tests, `onednn` and `calls` each run a twentieth of all other files of
+# unit tests, another one after each minute of a commit's time. `make each` runs them all.
+UNIT := find tests -name "test_*.py" -not -path "tests/browser/*" | sort
+TURN := $(shell expr $$(git log -1 --format=%ct 2>/dev/null || echo 0) / 60 % 20)
+SOME = $$($(UNIT) | awk 'NR % 20 == $(TURN)')
+WITH_ONEDNN = PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q -m "not alone"
+COMPILED_CALLS = CALLS=compiled $(PYTEST) -q -m "not alone"
+
 # oneDNN lies in a folder of its own, so that all else is tested without it.
 onednn: $(STAMPS)/test $(STAMPS)/onednn
-	PYTHONPATH=$$(echo $(CURDIR)/$(VENV)/onednn/lib*/python*/site-packages | tr ' ' ':') $(PYTEST) -q tests/fast/onednn/test_convolution.py \
+	$(WITH_ONEDNN) $(SOME) tests/fast/onednn/test_convolution.py \
 	  tests/fast/onednn/test_bfloat16.py tests/fast/onednn/test_regions.py tests/fast/onednn/test_recurrent.py \
 	  tests/fast/onednn/test_integers.py \
 	  tests/core/knobs/test_onednn_liveness.py tests/core/knobs/test_onednn_layers_liveness.py \
@@ -117,9 +126,17 @@ onednn: $(STAMPS)/test $(STAMPS)/onednn
 # in plain Python, whose sources their views show.
 calls: $(STAMPS)/test $(STAMPS)/cython
 	$(BIN)/minimx compile --cython
-	CALLS=compiled $(PYTEST) -q -m "not alone" $(CALLED); found=$$?; \
-	  $(BIN)/python -c "import shutil; from minimx.fast.compiled import fitting; \
-	  shutil.rmtree(fitting())"; exit $$found
+	$(COMPILED_CALLS) $(SOME) $(CALLED); found=$$?; $(FORGET_CALLS); exit $$found
+
+FORGET_CALLS = $(BIN)/python -c "import shutil; from minimx.fast.compiled import fitting; \
+  shutil.rmtree(fitting())"
+
+# All unit tests in both ways: a quarter of an hour on two cores.
+each: $(STAMPS)/test $(STAMPS)/compiled $(STAMPS)/onednn $(STAMPS)/cython
+	$(WITH_ONEDNN) -n 2 --dist loadgroup $$($(UNIT))
+	$(BIN)/minimx compile --cython
+	$(COMPILED_CALLS) -n 2 --dist loadgroup $$($(UNIT)); found=$$?; \
+	  $(FORGET_CALLS); exit $$found
 
 # What makes arrays, calls operators, pushes, allocates and records, and shows its lines.
 CALLED := tests/fast/compiled tests/core/arrays tests/core/engine tests/core/storage \
