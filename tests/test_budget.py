@@ -34,7 +34,7 @@ PUBLIC_NAMES = {"minimx"}
 #: By wing, its folders and modules, and its budget.
 WINGS = {
     "the core": ("core", 20_000),
-    "operators": ("operators", 13_663),
+    "operators": ("operators", 13_674),
     "graphs of symbols": ("graphs", 2_031),
     "fast kernels": ("fast", 4_967),
     "CUDA": ("cuda", 10_100),

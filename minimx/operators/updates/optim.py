@@ -15,14 +15,18 @@ float32 beside the one in float16 that the network uses.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from minimx.core.errors import OperatorError
 from minimx.core.kernels import find
 from minimx.core.ops.checks import expect
-from minimx.core.ops.registry import Kernel, Op, register
+from minimx.core.ops.registry import Kernel, Op, Plan, register
 from minimx.core.ops.settings import fields_of
 from minimx.core.ops.spec import Cost, Spec
+
+#: What of a plan does not depend on an operator's numbers.
+_FACTS = "cost", "eager", "name", "needs_rng", "outs", "plain", "workspace"
 
 
 class Update(Op):
@@ -67,13 +71,25 @@ class Update(Op):
             form, last = cls._last  # once, as threads may change it
             if form == others:
                 made = object.__new__(cls)
-                vars(made).update(last.settings, **floats, plans={})
+                plans = made._planned_as(last)
+                vars(made).update(last.settings, **floats, plans=plans)
             else:
                 made = super().of(**settings)
             if len(cls._made) >= 4096:
                 cls._made.clear()
             cls._last, cls._made[key] = (others, made), made
         return made
+
+    def _planned_as(self, last: Op) -> dict[Any, Plan]:
+        """The plans of another operator, with this one's numbers."""
+        plans = {}
+        for specs, plan in list(last.plans.items()):
+            if isinstance(plan, Plan) and plan.eager is None:
+                plans[specs] = made = object.__new__(Plan)
+                for name in _FACTS:
+                    setattr(made, name, getattr(plan, name))
+                made._op, made._compute = self, partial(self.compute, *specs)
+        return plans
 
     def infer(self, *specs: Spec) -> Spec:
         """The shape of weight."""
