@@ -105,7 +105,7 @@ cuda: $(STAMPS)/test
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -q -m cuda tests/cuda/kernels
 
 # Beside its own tests, `onednn` and `calls` each run a twentieth of all other files of
-# unit tests, another one after each minute of a commit's time. `make each` runs them all.
+# unit tests: which one, the minute of the last commit says. `make each` runs them all.
 UNIT := find tests -name "test_*.py" -not -path "tests/browser/*" | sort
 TURN := $(shell expr $$(git log -1 --format=%ct 2>/dev/null || echo 0) / 60 % 20)
 SOME = $$($(UNIT) | awk 'NR % 20 == $(TURN)')

@@ -52,6 +52,29 @@ def test_a_layer_is_its_stack_of_cells(kind: str, both: bool, layout: str) -> No
     np.testing.assert_allclose(out.asnumpy(), parts.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize(("steps", "batch"), [(3, 17), (5, 1), (6, 33)])
+def test_a_layer_of_any_batch_has_the_gradients_of_its_cells(
+    kind: str, steps: int, batch: int
+) -> None:
+    """Weights are turned for several steps and samples, which threads share."""
+    layer = filled(LAYERS[kind](layout="NTC", bidirectional=True))
+    x = nd.random.normal(shape=(batch, steps, INPUTS))
+    x.attach_grad()
+
+    def computed(run: Any) -> list[Any]:
+        with autograd.record():
+            square = run(x) ** 2
+        square.backward()
+        return [square.asnumpy(), x.grad.asnumpy()]
+
+    layer(x)  # now its parameters have shapes
+    stack = layer._unfuse()
+    cells = computed(lambda x: stack.unroll(steps, x, merge_outputs=True)[0])
+    for ours, theirs in zip(computed(layer), cells, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 def test_states_are_returned_if_they_are_given() -> None:
     layer = filled(rnn.LSTM(HIDDEN, layout="NTC", input_size=INPUTS))
     x, states = sequence(), layer.begin_state(BATCH)

@@ -292,6 +292,13 @@ case(
 )
 case("pool-lp", S.Pooling(x, kernel=(2, 2), pool_type="lp", p_value=2), IMAGE)
 case("upsampling", S.UpSampling(x, scale=2, sample_type="nearest"), IMAGE)
+for _scale, _side in ((2, 4), (3, 5)):
+    case(
+        f"upsampling-bilinear-{_scale}",
+        S.UpSampling(x, w, scale=_scale, sample_type="bilinear", num_filter=4),
+        IMAGE,
+        w=real(4, 1, _side, _side),
+    )
 case("adaptive", S.contrib.AdaptiveAvgPooling2D(x, output_size=1), IMAGE)
 case("adaptive-pieces", S.contrib.AdaptiveAvgPooling2D(x, output_size=(7, 3)), IMAGE)
 

@@ -12,7 +12,7 @@ from minimx import nd, optimizer
 from minimx.core.device import gpu
 from minimx.core.errors import ArgumentError, MXNetError
 from minimx.core.knobs import knobs
-from minimx.core.ops.registry import forget_plans, lookup
+from minimx.core.ops.registry import Plan, forget_plans, lookup
 from minimx.gluon.parameter import Parameter
 from minimx.lr_scheduler import FactorScheduler
 
@@ -293,3 +293,16 @@ def test_a_knob_that_plans_depend_on_reaches_updates_of_new_rates() -> None:
     assert made.plans
     forget_plans()
     assert not made.plans
+
+
+def test_another_rate_takes_the_plans_of_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight, grad = nd.ones((3, 7)), nd.ones((3, 7))
+    nd.sgd_update(weight, grad, lr=0.125, wd=0.0, out=weight)
+    made: list[Any] = []
+    monkeypatch.setattr(Plan, "__init__", lambda *plan: made.append(plan))
+    for rate in (0.25, 0.5):
+        nd.sgd_update(weight, grad, lr=rate, wd=0.0, out=weight)
+    assert weight.asnumpy().tolist() == [[0.125] * 7] * 3
+    assert made == []

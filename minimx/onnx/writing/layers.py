@@ -116,13 +116,15 @@ def _overhang(at: Call, kernel: Any, stride: Any, pad: Any) -> tuple[int, ...]:
 
 @translates("UpSampling")
 def _upsampling(at: Call, *values: Value) -> Any:
-    settings = at.op.settings
-    if settings["sample_type"] != "nearest" or len(values) > 1:
-        raise at.refused(
-            "is bilinear or has several inputs. Take Deconvolution for the first, and "
-            "one UpSampling for each input"
-        )
-    scales = at.constant(np.array([1, 1, *[settings["scale"]] * 2], np.float32))
+    scale = at.op.settings["scale"]
+    if at.op.settings["sample_type"] == "bilinear":
+        window = (2 * scale - scale % 2,) * 2
+        sides: dict[str, Any] = {"strides": (scale,) * 2, "pads": (scale // 2,) * 4}
+        sides["group"] = at.length(1, 0)
+        return at("ConvTranspose", *values, kernel_shape=window, **sides)
+    if len(values) > 1:
+        raise at.refused("has several inputs. Take one UpSampling for each of them")
+    scales = at.constant(np.array([1, 1, scale, scale], np.float32))
     how: dict[str, Any] = {"mode": "nearest", "nearest_mode": "floor"}
     how["coordinate_transformation_mode"] = "asymmetric"
     return at("Resize", values[0], None, scales, **how)

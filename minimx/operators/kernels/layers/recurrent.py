@@ -6,6 +6,7 @@ samples through all steps, and no thread waits for another between two steps.
     hs (T + 1, N, P)   the states. The first one is there on entry, at the end where the
     cs (T + 1, N, H)   walk begins; the state after the step at time t stands at t + 1,
                        or at t when the walk goes backwards
+    wh (G·H, P)        the weights of the states; (P, G·H) if `turned`
     gates (T, N, G·H)  on entry what the inputs contribute, biases included; on exit the
                        gates, opened
     lengths (N,)       steps that count; later ones leave the state alone and give 0
@@ -101,7 +102,7 @@ def _hand_on(counts: bool, before: Any, after: Any, y: Any) -> None:
 # -- LSTM ------------------------------------------------------------------------------
 
 
-# Loops that start at 0: others are not vectorized.
+# These loops start at 0, on a slice: LLVM does not vectorize one that starts elsewhere.
 
 
 @threads.jit(inner=True)
