@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import minimx as mx
+from minimx.core import engine
 from minimx_widgets.course import profiling
 from minimx_widgets.course.profiling import (
     Program,
@@ -121,16 +123,18 @@ def test_wrong_exports_do_not_pass(attempt: Any, said: str) -> None:
 
 
 def test_an_export_that_does_not_wait_is_told_so() -> None:
+    release = threading.Event()  # until then the worker has something else to do
+
+    def attempt(work: Any, path: str) -> None:
+        def behind() -> Any:
+            engine.push(lambda: release.wait(20), mx.cpu(), [], [engine.Var()], "busy")
+            return work()
+
+        export(wait=False)(behind, path)
+        release.set()
+        mx.nd.waitall()
+
     with mx.knobs(MXNET_ENGINE_TYPE="ThreadedEnginePerDevice"):
-        release = mx.nd.ones((900, 900))
-
-        def attempt(work: Any, path: str) -> None:
-            busy = release
-            for _ in range(8):  # the worker has something else to do first
-                busy = mx.nd.dot(busy, release) * 1e-3
-            export(wait=False)(work, path)
-            busy.wait_to_read()
-
         told = check_export(attempt)
     assert not told.passed
 
