@@ -50,9 +50,9 @@ def row_kernel(function: Any) -> Any:
 
     args: addresses of arrays; steps: how far each moves from element to element.
     """
-    (compiler, _) = provided("compiling").COMPILERS
-    options: Any = {"error_model": "numpy", "pipeline_class": compiler}
-    return cfunc(_ROW, cache=True, **options)(function)
+    compiler: Any = provided("compiling").COMPILERS[0]
+    made: Any = cfunc(_ROW, cache=True, error_model="numpy", pipeline_class=compiler)
+    return made(function)
 
 
 def intrinsic(function: Any) -> Any:
