@@ -58,6 +58,7 @@ class Loop:
         """Modes are as before; the network computes what its weights say."""
         assert not autograd.is_recording(), "still recording"
         assert not autograd.is_training(), "still training"
+        assert mx.engine.set_bulk_size(0) == 0, "still joining operations"
         found = self.net(nd.array(X)).asnumpy()
         w1, b1, w2, b2 = (
             p.data().asnumpy().astype("float64")

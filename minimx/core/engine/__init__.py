@@ -134,13 +134,15 @@ def bulk(size: int | None = None) -> Iterator[None]:
     """
     if size is None:
         size = knobs.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD")
-    old = set_bulk_size(size)
+    old = bulking.size_here()
     try:
+        set_bulk_size(size)
         yield
     finally:
         try:
             bulking.finish_here(current.submit)
-        finally:  # also if Ctrl-C comes meanwhile
+            set_bulk_size(old)
+        finally:  # again, in case that Ctrl-C came meanwhile
             set_bulk_size(old)
 
 

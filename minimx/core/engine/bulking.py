@@ -194,14 +194,15 @@ def set_size(size: int, submit: Submit) -> int:
     mine = _here.collection
     if mine is not None and (size < 2 or mine.full(size)):
         mine.hand_over(submit)
-    if size > 1 >= old:
-        with _users_lock:
-            users += 1
-    _here.size = size  # while it is above one, this thread is counted
-    if old > 1 >= size:
-        with _users_lock:
-            users -= 1
+    with _users_lock:  # nothing is called inside, so no Ctrl-C separates the two
+        users += (size > 1) - (old > 1)
+        _here.size = size
     return old
+
+
+def size_here() -> int:
+    """How many operations this thread joins to one."""
+    return _here.size
 
 
 def forget_other_threads() -> None:

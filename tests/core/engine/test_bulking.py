@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from minimx.core import engine
 from minimx.core.device import cpu, gpu
-from minimx.core.engine import Operation, Var
+from minimx.core.engine import Operation, Var, bulking
 from minimx.core.knobs import knobs
+from tests.probe.interrupts import traced
 
 SOON = 20.0
 
@@ -92,6 +93,21 @@ def test_lowering_the_size_ends_a_bulk(submitted: list[str]) -> None:
     assert submitted == []
     assert engine.set_bulk_size(2) == 3
     assert submitted == ["ImperativeBulk"]
+
+
+@pytest.mark.parametrize("outside", [0, 2])
+def test_ctrl_c_anywhere_leaves_the_size_of_before(outside: int) -> None:
+    def block() -> None:
+        with engine.bulk(3):
+            push(Var())
+
+    engine.set_bulk_size(outside)
+    for at in range(1, traced(block) + 1):
+        with suppress(KeyboardInterrupt):
+            traced(block, at)
+        assert engine.set_bulk_size(outside) == outside, at
+    engine.set_bulk_size(0)
+    assert bulking.users == 0
 
 
 @contextmanager
