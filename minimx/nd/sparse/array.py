@@ -18,7 +18,6 @@ from minimx.core.device import Device
 from minimx.core.drivers import copies, during, working
 from minimx.core.dtypes import resolve
 from minimx.core.errors import ArgumentError, DataError, GradientError, OperatorError
-from minimx.core.kernels import find
 from minimx.core.ops.registry import lookup
 from minimx.core.ops.stypes import (
     CSR,
@@ -32,6 +31,7 @@ from minimx.core.ops.stypes import (
 from minimx.cuda.launches.sparse.storing import fetched
 from minimx.nd.sparse import operators, route
 from minimx.nd.sparse.chunk import Destination, SparseChunk
+from minimx.operators.sparse.pointwise import rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -421,12 +421,8 @@ def outside(spec: SparseSpec, parts: Any) -> str:
 
 def _problem(spec: SparseSpec, parts: Any, full: bool) -> str:
     """What is wrong with what an array stores; an empty text if nothing is."""
-    if not full or outside(spec, parts):
+    if not full or outside(spec, parts) or rising(parts):
         return outside(spec, parts)
     if spec.stype == ROW_SPARSE:
-        if not (np.diff(parts.indices) > 0).all():
-            return "the row numbers must rise, each used once"
-        return ""
-    if not find("sparse.well_formed")(parts.indices, parts.indptr, spec.shape[1]):
-        return "the columns of each row must rise"
-    return ""
+        return "the row numbers must rise, each used once"
+    return "the columns of each row must rise"

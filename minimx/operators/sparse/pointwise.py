@@ -119,18 +119,22 @@ def row_of_each(parts: Entries) -> Any:
     return np.repeat(np.arange(len(parts.indptr) - 1), np.diff(parts.indptr))
 
 
+def rising(parts: Any) -> bool:
+    """Whether rows, or the columns in each row, are stored in order, each once."""
+    steps = np.diff(parts.indices) > 0
+    if not isinstance(parts, Rows):
+        steps |= np.diff(row_of_each(parts)) > 0
+    return bool(steps.all())
+
+
 def in_order(parts: Any) -> Any:
     """The same parts with rising places, whatever the caller put together."""
+    if rising(parts):
+        return parts
     if isinstance(parts, Rows):
-        if (np.diff(parts.indices) > 0).all():
-            return parts
         order = np.argsort(parts.indices, kind="stable")
         return Rows(parts.data[order], parts.indices[order])
-    rows = row_of_each(parts)
-    rising = (np.diff(parts.indices) > 0) | (np.diff(rows) > 0)
-    if rising.all():
-        return parts
-    order = np.lexsort((parts.indices, rows))
+    order = np.lexsort((parts.indices, row_of_each(parts)))
     return Entries(parts.data[order], parts.indices[order], parts.indptr)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, DEFAULT, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
+from minimx.operators.sparse.pointwise import row_of_each
 
 
 def wide(array: Any) -> Any:
@@ -76,31 +77,40 @@ def _csr_dense(lhs: Entries, rhs: Any, out: Any) -> None:
     _multiply(lhs, _columns(rhs), _columns(out))
 
 
-def _turned(parts: Entries, columns: int) -> tuple[Any, ...]:
-    """The transpose of a csr matrix, and which of its rows have elements."""
-    turn: Callable[..., tuple[Any, ...]] = find("sparse.turn")
-    return turn(wide(parts.data), parts.indices, parts.indptr, columns)
+def _turned(data: Any, rows: Any, indices: Any, columns: int) -> tuple[Any, ...]:
+    """The transpose of a csr matrix, of which only rows with elements are stored.
+
+    data, rows, indices: of each element. Returns data, indices, indptr, which rows.
+    """
+    stored, order, begins = find("sparse.group")(indices, columns)
+    return wide(data)[order], rows[order], begins, stored
 
 
 def _turned_dense(columns: int) -> Any:
-    return lambda lhs, rhs, out: _multiply(
-        _turned(lhs, columns)[:3], _columns(rhs), _columns(out)
-    )
+    def run(lhs: Entries, rhs: Any, out: Any) -> None:
+        *turned, stored = _turned(lhs.data, row_of_each(lhs), lhs.indices, columns)
+        out.fill(0)
+        made = np.empty((len(stored), *out.shape[1:]), out.dtype)
+        _multiply(turned, _columns(rhs), _columns(made))
+        out[stored] = made
+
+    return run
 
 
 def _turned_rows(columns: int) -> Any:
     def run(lhs: Entries, rhs: Any, out: Target) -> None:
-        _multiply_stored(_turned(lhs, columns), rhs, out)
+        turned = _turned(lhs.data, row_of_each(lhs), lhs.indices, columns)
+        _multiply_stored(turned, rhs, out)
 
     return run
 
 
 def _multiply_stored(turned: tuple[Any, ...], rhs: Any, out: Target) -> None:
     """Out = csr · rhs, of which only those rows are stored that have elements."""
-    data, rows, begins, stored = turned
+    *parts, stored = turned
     made = out.rows(len(stored))
     np.copyto(made.indices, stored)
-    _multiply((data, rows, np.append(begins[stored], begins[-1:])), rhs, made.data)
+    _multiply(parts, rhs, made.data)
 
 
 def _places(parts: Rows, length: int) -> Any:
@@ -142,12 +152,8 @@ def _turned_by_rows(length: int, columns: int) -> Any:
         place = _places(rhs, length)
         rows = np.repeat(place, np.diff(lhs.indptr))
         met = rows >= 0
-        kept = np.zeros(length + 1, np.int64)
-        np.cumsum(np.where(place >= 0, np.diff(lhs.indptr), 0), out=kept[1:])
-        data, back, *begins = find("sparse.turn")(
-            wide(lhs.data)[met], lhs.indices[met], kept, columns
-        )
-        _multiply_stored((data, place[back], *begins), rhs.data, out)
+        turned = _turned(lhs.data[met], rows[met], lhs.indices[met], columns)
+        _multiply_stored(turned, rhs.data, out)
 
     return run
 

@@ -20,7 +20,8 @@ def _over_entries(axis: int, divisor: int) -> Any:
         data = wide(parts.data)
         with widened(out) as total:
             if axis == 0:
-                find("sparse.sum_columns")(data, parts.indices, total)
+                total.fill(0)
+                np.add.at(total, parts.indices, data)
             else:
                 find("sparse.sum_rows")(data, parts.indptr, total)
             if divisor != 1:

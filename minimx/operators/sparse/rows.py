@@ -149,19 +149,14 @@ def looked_up(op: Any, dout: Spec, data: Spec) -> Answer:
     """The rows that were looked up; what went to one row is added up."""
     out = op.infer(dout, data)
     length, width = op.shape[0], prod(op.shape[1:])
-    add_rows = find("sparse.add_rows")
 
     def run(douts: Any, wanted: Any, target: Target) -> None:
-        picked = np.clip(wanted.astype(np.int64).reshape(-1), 0, length - 1)
-        order = np.argsort(picked, kind="stable")
-        rising, count = picked[order], len(picked)
-        changes = np.flatnonzero(rising[1:] != rising[:-1]) + 1
-        start = np.zeros(min(count, 1), np.int64)
-        begins = np.concatenate((start, changes, (count,)))
-        made = target.rows(len(begins) - 1)
-        np.take(rising, begins[:-1], out=made.indices, mode="clip")
-        rows = wide(douts).reshape(count, width)
-        with widened(made.data) as total:
-            add_rows(rows, order, begins, total.reshape(len(begins) - 1, width))
+        picked = wanted.astype(np.int64).reshape(-1)
+        stored, order, begins = find("sparse.group")(picked, length)
+        made = target.rows(len(stored))
+        np.copyto(made.indices, stored)
+        rows = wide(douts).reshape(-1, width)
+        with widened(made.data.reshape(-1, width)) as total:
+            find("sparse.add_rows")(rows, order, begins, total)
 
     return Answer(like(dense(out), ROW_SPARSE), run)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minimx.core.kernels import find
 from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import ROW_SPARSE, Rows, dense, stype_of
@@ -76,9 +77,13 @@ def _on_rows(kernel: Any, target: Any, grad: Rows, states: list[Any]) -> None:
     weight = target.take(rows, 0)
     some = [state.take(rows, 0) for state in states]
     kernel(weight, grad.data, *some, weight)
-    target[rows] = weight
-    for state, changed in zip(states, some, strict=True):
-        state[rows] = changed
+    for array, changed in zip((target, *states), (weight, *some), strict=True):
+        find("sparse.put_rows")(_matrix(changed), rows, _matrix(array))
+
+
+def _matrix(array: Any) -> Any:
+    """Rows of bits or numbers that a kernel moves."""
+    return find("sparse.as_number")(array.reshape(len(array), -1))
 
 
 @rule("sgd_update", "default row_sparse", "row_sparse row_sparse")

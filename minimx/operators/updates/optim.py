@@ -15,7 +15,7 @@ float32 beside the one in float16 that the network uses.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from minimx.core.errors import OperatorError
@@ -71,8 +71,8 @@ class Update(Op):
             form, last = cls._last  # once, as threads may change it
             if form == others:
                 made = object.__new__(cls)
-                plans = made._planned_as(last)
-                vars(made).update(last.settings, **floats, plans=plans)
+                vars(made).update(last.settings, **floats)
+                vars(made)["plans"] = made._planned_as(last)
             else:
                 made = super().of(**settings)
             if len(cls._made) >= 4096:
@@ -89,6 +89,8 @@ class Update(Op):
                 for name in _FACTS:
                     setattr(made, name, getattr(plan, name))
                 made._op, made._compute = self, partial(self.compute, *specs)
+                if not Plan.dry_run:  # nothing to compile, and no table to fill
+                    made.kernel = self.compute(*specs)
         return plans
 
     def infer(self, *specs: Spec) -> Spec:
@@ -109,10 +111,10 @@ class Update(Op):
         fields = fields_of(type(self))
         return tuple([field.name for field in fields if field.type == "float"])
 
-    @property
+    @cached_property
     def values(self) -> tuple[float, ...]:
         """The numbers of the rule, in its order."""
-        return tuple(getattr(self, name) for name in self.numbers)
+        return tuple([getattr(self, name) for name in self.numbers])
 
     def kernel(self, *specs: Spec) -> Kernel:
         """One pass over all arrays."""

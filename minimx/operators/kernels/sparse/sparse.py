@@ -188,47 +188,57 @@ def dense_entries_turned(
             out[i, j] = total
 
 
-@threads.jit()
-def _turn(
-    data: Any, indices: Any, indptr: Any, starts: Any, turned: Any, rows: Any
-) -> None:
-    """Fill the columns one after the other; starts: where each begins, moved on."""
-    for i in range(indptr.size - 1):
-        for at in range(indptr[i], indptr[i + 1]):
-            to = starts[indices[at]]
-            turned[to] = data[at]
-            rows[to] = i
-            starts[indices[at]] = to + 1
+# -- grouping --------------------------------------------------------------------------
+
+_BITS = 11  # of a row's number that one pass sorts by
+_MASK = (1 << _BITS) - 1
 
 
 @threads.jit()
-def _begin(indices: Any, begins: Any, stored: Any) -> int:
-    """Where each column begins; which of them have elements, and how many they are.
+def _group(
+    rows: Any, length: int, work: Any, counts: Any, stored: Any, order: Any, begins: Any
+) -> int:
+    """Radix sort; work (2, 2, n): rows and places, sorted from one half to the other.
 
-    begins: zeros (k + 1,); stored: room for all columns that may have elements.
+    Fills stored, order and begins as `group` says; returns the number of groups.
     """
-    for at in range(indices.size):
-        begins[indices[at] + 1] += 1
-    count = 0
-    for j in range(begins.size - 1):
-        if begins[j + 1] > 0:
-            stored[count] = j
+    now, shift, count = 0, 0, 0
+    for i in range(rows.size):
+        work[0, 0, i] = min(max(rows[i], 0), length - 1)
+        work[0, 1, i] = i
+    while (length - 1) >> shift > 0:
+        counts[:] = 0
+        for i in range(rows.size):
+            counts[((work[now, 0, i] >> shift) & _MASK) + 1] += 1
+        for digit in range(_MASK):
+            counts[digit + 1] += counts[digit]
+        for i in range(rows.size):
+            digit = (work[now, 0, i] >> shift) & _MASK
+            work[1 - now, 0, counts[digit]] = work[now, 0, i]
+            work[1 - now, 1, counts[digit]] = work[now, 1, i]
+            counts[digit] += 1
+        now, shift = 1 - now, shift + _BITS
+    for i in range(rows.size):
+        order[i] = work[now, 1, i]
+        if i == 0 or work[now, 0, i] != stored[count - 1]:
+            stored[count], begins[count] = work[now, 0, i], i
             count += 1
-        begins[j + 1] += begins[j]
+    begins[count] = rows.size
     return count
 
 
-def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, ...]:
-    """The transpose of a csr matrix with so many columns, as csr.
+def group(rows: Any, length: int) -> tuple[Any, Any, Any]:
+    """Where each row of `length` ones is named in rows (n,), an array of int64.
 
-    Returns data, indices, indptr, and which of its rows have elements.
+    Returns stored, the rows that are named, rising; order (n,) and begins: stored[i] is
+    named at order[begins[i]], …, order[begins[i + 1] - 1], which rise. What is outside
+    counts as the nearest row.
     """
-    begins = np.zeros(columns + 1, np.int64)
-    stored = np.empty(min(columns, indices.size), np.int64)
-    count = _begin(indices, begins, stored)
-    turned, rows = np.empty_like(data), np.empty_like(indices)
-    _turn(data, indices, indptr, begins.copy(), turned, rows)
-    return turned, rows, begins, stored[:count]
+    n = rows.size
+    work, counts = np.empty((2, 2, n), np.int64), np.empty(_MASK + 2, np.int64)
+    stored, order, begins = (np.empty(k, np.int64) for k in (n, n, n + 1))
+    count = _group(rows, length, work, counts, stored, order, begins)
+    return stored[:count], order, begins[: count + 1]
 
 
 # -- sums ------------------------------------------------------------------------------
@@ -242,15 +252,6 @@ def sum_rows(part: Any, data: Any, indptr: Any, out: Any) -> None:
         for at in range(indptr[i], indptr[i + 1]):
             total += data[at]
         out[i] = total
-
-
-@threads.jit()
-def sum_columns(data: Any, indices: Any, out: Any) -> None:
-    """Out (k,): the sum of the elements of each column."""
-    for j in range(out.size):
-        out[j] = 0
-    for at in range(data.size):
-        out[indices[at]] += data[at]
 
 
 # -- moving rows -----------------------------------------------------------------------
@@ -302,6 +303,14 @@ def places(
 
 
 @threads.jit(parallel=True)
+def put_rows(part: Any, values: Any, rows: Any, out: Any) -> None:
+    """Out[rows[i]] = values[i], for matrices; no row is named twice."""
+    for i in dealt(rows.size, part):
+        for j in range(out.shape[1]):
+            out[rows[i], j] = values[i, j]
+
+
+@threads.jit(parallel=True)
 def add_rows(part: Any, values: Any, order: Any, begins: Any, out: Any) -> None:
     """Out[i] = the sum of the rows order[begins[i]], …, order[begins[i + 1] - 1]."""
     for i in dealt(out.shape[0], part):
@@ -310,18 +319,3 @@ def add_rows(part: Any, values: Any, order: Any, begins: Any, out: Any) -> None:
             row = order[at]
             for j in range(out.shape[1]):
                 out[i, j] += values[row, j]
-
-
-# -- is it well formed? ----------------------------------------------------------------
-
-
-@threads.jit()
-def well_formed(indices: Any, indptr: Any, columns: int) -> bool:
-    """Whether the columns of each row exist and rise."""
-    for i in range(indptr.size - 1):
-        last = -1
-        for at in range(indptr[i], indptr[i + 1]):
-            if indices[at] <= last or indices[at] >= columns:
-                return False
-            last = indices[at]
-    return True
