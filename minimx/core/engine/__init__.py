@@ -134,7 +134,7 @@ def bulk(size: int | None = None) -> Iterator[None]:
     """
     if size is None:
         size = knobs.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD")
-    old = bulking.size_here()
+    old = bulking.here.size
     try:
         set_bulk_size(size)
         yield
@@ -142,8 +142,9 @@ def bulk(size: int | None = None) -> Iterator[None]:
         try:
             bulking.finish_here(current.submit)
             set_bulk_size(old)
-        finally:  # again, in case that Ctrl-C came meanwhile
+        except BaseException:  # also where Ctrl-C comes meanwhile
             set_bulk_size(old)
+            raise
 
 
 def engine_type() -> str:

@@ -92,7 +92,7 @@ class Collection:
 
     def _joined(self) -> Operation:
         """All in here as one operation."""
-        traces = [part.trace for part in self._parts if part.trace is not None]
+        traces = [part.trace for part in list(self._parts) if part.trace is not None]
         trace = None
         if traces:
             trace = Trace(traces[0].recorder, events.clock(), linked=True)
@@ -141,7 +141,8 @@ class _Thread(threading.local):
     collection: Collection | None = None
 
 
-_here = _Thread()
+#: The bulk size of the thread that asks, and what it has collected.
+here = _Thread()
 # What all threads have collected, in the order of the first operations.
 collected: dict[Collection, None] = {}
 _users_lock = threading.Lock()
@@ -158,12 +159,12 @@ def route(operation: Operation, submit: Submit) -> None:
     thread that touches the same vars is submitted first, so that the order of pushes
     stays the order of effects. submit: hands an operation to the engine's workers.
     """
-    mine = _here.collection
+    mine = here.collection
     if len(collected) > (mine in collected):
         for collection in list(collected):
             if collection is not mine and collection.touches(operation):
                 collection.hand_over(submit)
-    size = _here.size
+    size = here.size
     if size < 2 or operation.prop != NORMAL or operation.priority != 0:
         finish_here(submit)
         submit(operation)
@@ -173,7 +174,7 @@ def route(operation: Operation, submit: Submit) -> None:
             mine.hand_over(submit)
         mine = Collection(operation)
         collected[mine] = None
-        _here.collection = mine
+        here.collection = mine
     if mine.full(size):
         mine.hand_over(submit)
 
@@ -190,31 +191,26 @@ def set_size(size: int, submit: Submit) -> int:
     0 and 1 join nothing. What was collected and is now enough is submitted.
     """
     global users
-    old = _here.size
-    mine = _here.collection
+    old = here.size
+    mine = here.collection
     if mine is not None and (size < 2 or mine.full(size)):
         mine.hand_over(submit)
     with _users_lock:  # nothing is called inside, so no Ctrl-C separates the two
         users += (size > 1) - (old > 1)
-        _here.size = size
+        here.size = size
     return old
-
-
-def size_here() -> int:
-    """How many operations this thread joins to one."""
-    return _here.size
 
 
 def forget_other_threads() -> None:
     """In a forked child: the other threads and their collections are not here."""
     global _users_lock, users
     _users_lock = threading.Lock()
-    users = int(_here.size > 1)
+    users = int(here.size > 1)
     collected.clear()
-    _here.collection = None
+    here.collection = None
 
 
 def finish_here(submit: Submit) -> None:
     """Submit what this thread has collected."""
-    if _here.collection is not None:
-        _here.collection.hand_over(submit)
+    if here.collection is not None:
+        here.collection.hand_over(submit)
