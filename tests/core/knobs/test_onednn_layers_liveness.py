@@ -41,6 +41,7 @@ def dense() -> tuple[Any, Any]:
 @proves(AB)
 def test_dense_weights_stay_in_plain_order() -> None:
     """The copy in a packed layout is gone at once, and comes back."""
+    packed.forget()  # networks of other tests may live on
     net, x = dense()
     wanted = alone(net, x)
 
