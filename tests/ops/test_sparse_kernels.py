@@ -11,18 +11,19 @@ from minimx.core.kernels import find
 
 
 @given(
-    length=st.sampled_from([1, 7, 2048, 2049, 5_000_000]),
-    draws=st.lists(st.floats(-0.2, 1.2), max_size=40),
+    columns=st.sampled_from([1, 7, 40, 5_000_000]),
+    draws=st.lists(st.floats(0, 1, exclude_max=True), max_size=40),
 )
-def test_places_are_grouped_by_the_row_that_they_name(
-    length: int, draws: list[float]
+def test_a_transpose_stores_the_rows_that_have_elements(
+    columns: int, draws: list[float]
 ) -> None:
-    rows = np.array([int(x * length) for x in draws], np.int64)
-    stored, order, begins = find("sparse.group")(rows, length)
-    nearest = np.clip(rows, 0, length - 1)
-    assert stored.tolist() == np.unique(nearest).tolist()
-    assert order.tolist() == np.argsort(nearest, kind="stable").tolist()
-    assert nearest[order].tolist() == np.repeat(stored, np.diff(begins)).tolist()
+    places = np.array([int(x * columns) for x in draws], np.int64)
+    each = np.arange(len(places) + 1)
+    data, order, begins, stored = find("sparse.turn")(places, places, each, columns)
+    assert stored.tolist() == np.unique(places).tolist()
+    assert order.tolist() == np.argsort(places, kind="stable").tolist()
+    assert data.tolist() == places[order].tolist()
+    assert data.tolist() == np.repeat(stored, np.diff(begins)).tolist()
 
 
 def test_a_csr_matrix_with_columns_out_of_order_is_multiplied_turned() -> None:

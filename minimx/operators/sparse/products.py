@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,6 @@ from minimx.core.ops import Op
 from minimx.core.ops.spec import Spec
 from minimx.core.ops.stypes import CSR, DEFAULT, ROW_SPARSE, Entries, Rows, dense, like
 from minimx.operators.sparse import Answer, Target, rule
-from minimx.operators.sparse.pointwise import row_of_each
 
 
 def wide(array: Any) -> Any:
@@ -77,18 +76,15 @@ def _csr_dense(lhs: Entries, rhs: Any, out: Any) -> None:
     _multiply(lhs, _columns(rhs), _columns(out))
 
 
-def _turned(data: Any, rows: Any, indices: Any, columns: int) -> tuple[Any, ...]:
-    """The transpose of a csr matrix, of which only rows with elements are stored.
-
-    data, rows, indices: of each element. Returns data, indices, indptr, which rows.
-    """
-    stored, order, begins = find("sparse.group")(indices, columns)
-    return wide(data)[order], rows[order], begins, stored
+def _turned(parts: Entries, columns: int) -> tuple[Any, ...]:
+    """The transpose of a csr matrix, of which only rows with elements are stored."""
+    turn: Callable[..., tuple[Any, ...]] = find("sparse.turn")
+    return turn(wide(parts.data), parts.indices, parts.indptr, columns)
 
 
 def _turned_dense(columns: int) -> Any:
     def run(lhs: Entries, rhs: Any, out: Any) -> None:
-        *turned, stored = _turned(lhs.data, row_of_each(lhs), lhs.indices, columns)
+        *turned, stored = _turned(lhs, columns)
         out.fill(0)
         made = np.empty((len(stored), *out.shape[1:]), out.dtype)
         _multiply(turned, _columns(rhs), _columns(made))
@@ -99,8 +95,7 @@ def _turned_dense(columns: int) -> Any:
 
 def _turned_rows(columns: int) -> Any:
     def run(lhs: Entries, rhs: Any, out: Target) -> None:
-        turned = _turned(lhs.data, row_of_each(lhs), lhs.indices, columns)
-        _multiply_stored(turned, rhs, out)
+        _multiply_stored(_turned(lhs, columns), rhs, out)
 
     return run
 
@@ -152,8 +147,11 @@ def _turned_by_rows(length: int, columns: int) -> Any:
         place = _places(rhs, length)
         rows = np.repeat(place, np.diff(lhs.indptr))
         met = rows >= 0
-        turned = _turned(lhs.data[met], rows[met], lhs.indices[met], columns)
-        _multiply_stored(turned, rhs.data, out)
+        kept = np.zeros(length + 1, np.int64)
+        np.cumsum(np.where(place >= 0, np.diff(lhs.indptr), 0), out=kept[1:])
+        some = Entries(lhs.data[met], lhs.indices[met], kept)
+        data, back, *stored = _turned(some, columns)
+        _multiply_stored((data, place[back], *stored), rhs.data, out)
 
     return run
 

@@ -188,57 +188,54 @@ def dense_entries_turned(
             out[i, j] = total
 
 
-# -- grouping --------------------------------------------------------------------------
-
-_BITS = 11  # of a row's number that one pass sorts by
-_MASK = (1 << _BITS) - 1
+@threads.jit()
+def _turn(
+    data: Any, indices: Any, indptr: Any, starts: Any, turned: Any, rows: Any
+) -> None:
+    """Fill the columns one after the other; starts: where each begins, moved on."""
+    for i in range(indptr.size - 1):
+        for at in range(indptr[i], indptr[i + 1]):
+            to = starts[indices[at]]
+            turned[to] = data[at]
+            rows[to] = i
+            starts[indices[at]] = to + 1
 
 
 @threads.jit()
-def _group(
-    rows: Any, length: int, work: Any, counts: Any, stored: Any, order: Any, begins: Any
-) -> int:
-    """Radix sort; work (2, 2, n): rows and places, sorted from one half to the other.
+def _begin(indices: Any, begins: Any, stored: Any) -> int:
+    """Where each column begins; which of them have elements, and how many they are.
 
-    Fills stored, order and begins as `group` says; returns the number of groups.
+    begins: zeros (k + 1,); stored: room for all columns that may have elements, and
+    one more, as a column is written down before it is counted: no branch to guess.
     """
-    now, shift, count = 0, 0, 0
-    for i in range(rows.size):
-        work[0, 0, i] = min(max(rows[i], 0), length - 1)
-        work[0, 1, i] = i
-    while (length - 1) >> shift > 0:
-        counts[:] = 0
-        for i in range(rows.size):
-            counts[((work[now, 0, i] >> shift) & _MASK) + 1] += 1
-        for digit in range(_MASK):
-            counts[digit + 1] += counts[digit]
-        for i in range(rows.size):
-            digit = (work[now, 0, i] >> shift) & _MASK
-            work[1 - now, 0, counts[digit]] = work[now, 0, i]
-            work[1 - now, 1, counts[digit]] = work[now, 1, i]
-            counts[digit] += 1
-        now, shift = 1 - now, shift + _BITS
-    for i in range(rows.size):
-        order[i] = work[now, 1, i]
-        if i == 0 or work[now, 0, i] != stored[count - 1]:
-            stored[count], begins[count] = work[now, 0, i], i
-            count += 1
-    begins[count] = rows.size
+    for at in range(indices.size):
+        begins[indices[at] + 1] += 1
+    count = total = 0
+    for j in range(begins.size - 1):
+        stored[count] = j
+        count += begins[j + 1] > 0
+        total += begins[j + 1]
+        begins[j + 1] = total
     return count
 
 
-def group(rows: Any, length: int) -> tuple[Any, Any, Any]:
-    """Where each row of `length` ones is named in rows (n,), an array of int64.
+def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, ...]:
+    """The transpose of a csr matrix with so many columns, as csr.
 
-    Returns stored, the rows that are named, rising; order (n,) and begins: stored[i] is
-    named at order[begins[i]], …, order[begins[i + 1] - 1], which rise. What is outside
-    counts as the nearest row.
+    Returns data, indices and indptr of those rows only that have elements, and which
+    rows they are.
     """
-    n = rows.size
-    work, counts = np.empty((2, 2, n), np.int64), np.empty(_MASK + 2, np.int64)
-    stored, order, begins = (np.empty(k, np.int64) for k in (n, n, n + 1))
-    count = _group(rows, length, work, counts, stored, order, begins)
-    return stored[:count], order, begins[: count + 1]
+    named = None
+    if columns > 16 * indices.size:  # sort what is stored, and count no empty columns
+        named, indices = np.unique(indices, return_inverse=True)
+        columns = named.size
+    begins = np.zeros(columns + 1, np.int64)
+    stored = np.empty(min(columns, indices.size) + 1, np.int64)
+    stored = stored[: _begin(indices, begins, stored)]
+    kept = np.append(begins[stored], begins[-1:])
+    turned, rows = np.empty_like(data), np.empty_like(indices)
+    _turn(data, indices, indptr, begins, turned, rows)
+    return turned, rows, kept, stored if named is None else named
 
 
 # -- sums ------------------------------------------------------------------------------
