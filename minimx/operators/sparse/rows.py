@@ -30,6 +30,14 @@ def _copy_rows(parts: Entries, picked: Any, out: Target, first: int, last: int) 
     )  # fmt: skip
 
 
+def _nearest(wanted: Any, length: int) -> Any:
+    """The numbers of rows; what is outside counts as the nearest row.
+
+    NumPy's clip does the same, in twice the time for a few hundred numbers.
+    """
+    return np.minimum(np.maximum(wanted.astype(np.int64), 0), length - 1)
+
+
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
@@ -70,9 +78,8 @@ def take(op: Any, x: Spec, indices: Spec) -> Answer | None:
     rows, columns = x.shape
 
     def run(parts: Entries, wanted: Any, target: Target) -> None:
-        picked = wanted.astype(np.int64)
-        clip = op.mode == "clip"
-        picked = np.clip(picked, 0, rows - 1) if clip else np.mod(picked, rows)
+        wrap = op.mode == "wrap"
+        picked = wanted.astype(np.int64) % rows if wrap else _nearest(wanted, rows)
         _copy_rows(parts, picked, target, 0, columns)
 
     return Answer(like(op.infer(dense(x), indices), CSR), run)
@@ -134,7 +141,7 @@ def lookup_rows(op: Any, data: Spec, weight: Spec) -> Answer:
     length = weight.shape[0]
 
     def run(wanted: Any, parts: Rows, out: Any) -> None:
-        picked = np.clip(wanted.astype(np.int64), 0, length - 1)
+        picked = _nearest(wanted, length)
         place = np.full(length, len(parts.indices), np.int64)
         place[parts.indices] = np.arange(len(parts.indices))
         zero = np.zeros((1, *parts.data.shape[1:]), parts.data.dtype)
@@ -151,7 +158,7 @@ def looked_up(op: Any, dout: Spec, data: Spec) -> Answer:
     length, width = op.shape[0], prod(op.shape[1:])
 
     def run(douts: Any, wanted: Any, target: Target) -> None:
-        picked = wanted.astype(np.int64).reshape(-1).clip(0, length - 1)
+        picked = _nearest(wanted, length).reshape(-1)
         each = np.arange(len(picked) + 1)  # a csr matrix of one element in each row
         _, order, begins, stored = find("sparse.turn")(picked, picked, each, length)
         made = target.rows(len(stored))

@@ -232,7 +232,7 @@ def turn(data: Any, indices: Any, indptr: Any, columns: int) -> tuple[Any, ...]:
     begins = np.zeros(columns + 1, np.int64)
     stored = np.empty(min(columns, indices.size) + 1, np.int64)
     stored = stored[: _begin(indices, begins, stored)]
-    kept = np.append(begins[stored], begins[-1:])
+    kept = np.concatenate((begins[stored], begins[-1:]))
     turned, rows = np.empty_like(data), np.empty_like(indices)
     _turn(data, indices, indptr, begins, turned, rows)
     return turned, rows, kept, stored if named is None else named
