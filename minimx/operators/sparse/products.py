@@ -94,10 +94,7 @@ def _turned_dense(columns: int) -> Any:
 
 
 def _turned_rows(columns: int) -> Any:
-    def run(lhs: Entries, rhs: Any, out: Target) -> None:
-        _multiply_stored(_turned(lhs, columns), rhs, out)
-
-    return run
+    return lambda lhs, rhs, out: _multiply_stored(_turned(lhs, columns), rhs, out)
 
 
 def _multiply_stored(turned: tuple[Any, ...], rhs: Any, out: Target) -> None:
