@@ -71,8 +71,8 @@ class Update(Op):
             form, last = cls._last  # once, as threads may change it
             if form == others:
                 made = object.__new__(cls)
-                vars(made).update(last.settings, **floats)
-                vars(made)["plans"] = made._planned_as(last)
+                plans = made._planned_as(last)
+                vars(made).update(last.settings, **floats, plans=plans)
             else:
                 made = super().of(**settings)
             if len(cls._made) >= 4096:
@@ -89,8 +89,6 @@ class Update(Op):
                 for name in _FACTS:
                     setattr(made, name, getattr(plan, name))
                 made._op, made._compute = self, partial(self.compute, *specs)
-                if not Plan.dry_run:  # nothing to compile, and no table to fill
-                    made.kernel = self.compute(*specs)
         return plans
 
     def infer(self, *specs: Spec) -> Spec:
