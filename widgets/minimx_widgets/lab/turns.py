@@ -3,7 +3,8 @@
 A knob that is turned splits the training's steps in two. What a step cost before is the
 median of the last steps before the turn; what it costs now is the median of the steps
 after it, the first one left out, because that step was under way, or bound a graph
-again. Only figures are kept here; nothing knows of knobs, labs or pages.
+again; of peaks the higher one of each two neighbours counts. Only figures are kept
+here; nothing knows of knobs, labs or pages.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from minimx_widgets.training.meter import NAMES, Facts
@@ -212,8 +214,16 @@ class Turns:
 
 
 def _values(steps: Iterable[Facts], figure: str) -> list[float]:
+    """A figure of single steps; of a peak the higher one of each two neighbours.
+
+    On a busy machine what a step pushed may run in the next one, so that its own peak
+    lacks all arrays in between.
+    """
     found = (getattr(facts, figure) for facts in steps)
-    return [float(value) for value in found if value is not None]
+    values = [float(value) for value in found if value is not None]
+    if figure == "peak" and len(values) > 1:
+        return [max(two) for two in pairwise(values)]
+    return values
 
 
 def summed(steps: Iterable[Facts]) -> Facts:
