@@ -23,9 +23,10 @@ free list to return to any more and go straight back to the device.
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -335,15 +336,13 @@ class Pool:
                 f"{self.name}: {self.policy} rounds {nbytes:,} bytes to {size:,}. A "
                 "rounding must give at least what was requested."
             )
-        free = driver.free_bytes
-        if free <= size or free - size < self._reserve():
+        for_others = driver.total_bytes * self.policy.reserve // 100
+        if driver.free_bytes - size < max(for_others, 1):
             self._flush()
         try:
             region = driver.alloc(size)
         except DeviceFull:
-            # The bytes may be there but in pieces, some of them ours: once more.
-            self._flush()
-            region = self._last_try(nbytes, size, owner)
+            region = self._last_tries(nbytes, size, owner)
         free_list = self._free_lists.setdefault(size, []) if self.policy.keeps else None
         block = Block(self, region, size, free_list)
         self._blocks.add(block)
@@ -352,18 +351,22 @@ class Pool:
         self.peak_held = max(self.peak_held, self.held)
         return block
 
-    def _reserve(self) -> int:
-        """The bytes to leave to others."""
-        return self.driver.total_bytes * self.policy.reserve // 100
+    def _last_tries(self, nbytes: int, size: int, owner: Owner) -> Region:
+        """Ask a full device again, at once and a moment later.
 
-    def _last_try(self, nbytes: int, size: int, owner: Owner) -> Region:
-        try:
-            return self.driver.alloc(size)
-        except DeviceFull:
-            self._record("oom", nbytes, size, owner)
-            raise provided("memory reports").out_of_memory(
-                self.driver, self.policy, nbytes, size, owner, self._in_use()
-            ) from None
+        The bytes may be there but in pieces, some of them ours; and a worker that has
+        just run an operation may be about to let go of its arrays.
+        """
+        for pause in 0, 0.02:
+            time.sleep(pause)
+            self._drain_pending()
+            self._flush()
+            with suppress(DeviceFull):
+                return self.driver.alloc(size)
+        self._record("oom", nbytes, size, owner)
+        raise provided("memory reports").out_of_memory(
+            self.driver, self.policy, nbytes, size, owner, self._in_use()
+        )
 
     def _drain_pending(
         self, nbytes: int = 0, owner: Owner | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from minimx import gluon
 from minimx.core import autograd, storage
 from minimx.core.arrays.chunk import Chunk
 from minimx.core.device import gpu
+from minimx.core.engine import threaded
+from minimx.core.engine.var import var_lock
 from minimx.core.errors import OutOfMemory
 from minimx.core.events import Owner
 from minimx.core.knobs import knobs
@@ -188,3 +191,41 @@ def test_what_could_not_be_computed_reads_as_zeros_once_it_was_told() -> None:
             small.wait_to_read()
         del hoard
         assert not small.asnumpy().any()
+
+
+class SlowToLetGo:
+    """The lock of vars, where a worker loses its core after it has given it back."""
+
+    def __init__(self, lock: Any, taken: list[int]) -> None:
+        self.lock, self.taken = lock, taken
+
+    def acquire(self) -> None:
+        self.lock.acquire()
+
+    def release(self) -> None:
+        self.lock.release()
+        self.taken.append(1)
+        time.sleep(0.004)
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def test_what_a_worker_is_about_to_let_go_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    taken: list[int] = []
+    slow = SlowToLetGo(var_lock, taken)
+    monkeypatch.setattr(threaded, "var_lock", slow)
+    with knobs(MXNET_ENGINE_TYPE="ThreadedEngine"):
+        for _ in range(5):
+            hoard = mx.nd.ones((7 * MIB,), ctx=gpu(), dtype="int8")
+            while hoard.chunk.writer is not None:
+                time.sleep(0)
+            hoard.wait_to_read()
+            del hoard
+            assert mx.nd.ones((MIB,), ctx=gpu()).sum().asscalar() == MIB
+    assert taken

@@ -52,7 +52,7 @@ _POOL: Final[dict[str, tuple[Place, ...]]] = {
         (Pool._flush, "_return", "all idle blocks go back to the device"),
         (Pool._grow, "_flush", "when the pool does so by itself"),
     ),
-    "oom": ((Pool._last_try, "out_of_memory", "nothing is left to give back"),),
+    "oom": ((Pool._last_tries, "out_of_memory", "nothing is left to give back"),),
 }
 #: What a pool's type adds to each request that it serves.
 _POLICIES: Final[dict[str, tuple[Place, ...]]] = {
