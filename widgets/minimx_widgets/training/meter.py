@@ -8,7 +8,8 @@
 
 A step ends when the loop goes on to the next one. What the engine still does for it
 counts in the next one, so that numbers of single steps move a little, while nothing is
-counted twice or lost and medians of several steps stay.
+counted twice or lost and medians of several steps stay. A peak alone may be missing
+from a step; it is in the next one (`lab/turns.py` takes the higher of the two).
 """
 
 from __future__ import annotations
