@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ ROOT = Path(__file__).parents[2]
 COURSE = ROOT / "widgets" / "minimx_widgets" / "course"
 #: Docstrings as a page, which `test_names.py` reads, and the list of what not to write.
 LEFT_OUT = ("operators.md", "style.md")
+#: Printed on the book's page of benchmarks below a target that is missed. All of them
+#: are read, as another run may miss another target.
+NOTES = ROOT / "tests" / "benchmarks" / "results" / "notes.toml"
 #: A string of fewer words is a name, a unit or a key.
 FEWEST = 3
 
@@ -47,6 +51,8 @@ def passages() -> Iterator[Passage]:
     for path in [ROOT / "README.md", *sorted((ROOT / "book").rglob("*.md"))]:
         if path.name not in LEFT_OUT:
             yield Passage(_named(path), "", path.read_text(encoding="utf-8"))
+    for case, text in tomllib.loads(NOTES.read_text(encoding="utf-8"))["notes"].items():
+        yield Passage(_named(NOTES), case, text)
     for path in sorted(COURSE.rglob("*.py")):
         yield from of_module(path.read_text(encoding="utf-8"), _named(path))
 

@@ -13,11 +13,11 @@ from tests.benchmarks.reporting.tables import markdown
 TEXT = """## A GPU
 
 CUDA kernels beside PyTorch and CuPy on the same card, in one run: float32, without
-TF32; the median of some calls, each waited for. A share is the other's time divided by
-ours: above 1 ours is faster. *tiles* are our products of matrices in shared memory; the
-operator `dot` calls cuBLAS where CuPy is installed. *implicit* and *direct* are our two
-algorithms for convolutions; the share is of cuDNN's choice. A copy moves two bytes for
-each that it copies. Numbers of a card say nothing of another one.
+TF32. Each is the median of some calls, each waited for. A share is the other's time
+divided by ours: above 1 ours is faster. *tiles* are our products of matrices in shared
+memory. The operator `dot` calls cuBLAS where CuPy is installed. *implicit* and *direct*
+are our two algorithms for convolutions. Their share is of cuDNN's choice. A copy moves
+two bytes for each that it copies. Numbers of a card say nothing of another one.
 """
 
 

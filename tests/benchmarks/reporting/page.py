@@ -40,12 +40,12 @@ measured, on which machine and when. It names every target that is missed.
 - **The faster counts.** Where a target names several contenders, the ratio is to the
   one with the smallest median.
 - **The machine is watched.** A round is disturbed if others used 5 % of the
-  processors or more. *disturbed* counts such rounds; `?` stands for results from
-  before this was watched.
+  processors or more. *disturbed* counts such rounds. Results from before this was
+  watched have `?` there.
 
 *naive* is the engine `NaiveEngine`; without that word it is
 `ThreadedEnginePerDevice`. *minimx* computes with numba and BLAS, *minimx onednn* with
-oneDNN as well, *minimx compiled* runs the build of `minimx compile --cython` in place
+oneDNN as well. *minimx compiled* runs the build of `minimx compile --cython` in place
 of plain Python. *onednn alone* computes the convolutions of ResNet-50 and nothing else,
 in layouts of its own choice.
 """
