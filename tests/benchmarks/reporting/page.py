@@ -58,6 +58,8 @@ COMMANDS = """## Measure it yourself
     make bench FLAGS="--only chain lstm"         # some cases
     python -m tests.benchmarks history chain     # a case over the days
     python -m tests.benchmarks roofline          # operators beside the machine
+    python -m tests.benchmarks.threads           # workers and threads of two cores
+    python -m tests.benchmarks.fused_chain       # five operators as one loop
     make bench-cuda                              # on a machine with an NVIDIA GPU
     python -m tests.benchmarks pages             # this page again, from the results
 
