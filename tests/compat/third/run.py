@@ -54,7 +54,7 @@ another one than in training: in a case of 8 x 8, the sum of its squares is 122.
 training it is 298.9, which is what minimx gives in both modes.
 
 `make suites` runs the unit tests of the three libraries. Of those that pass under
-MXNet, minimx passes 1,435 of 1,440 (GluonNLP), 2,036 of 2,039 (GluonTS) and 28 of 29
+MXNet, minimx passes 1,436 of 1,441 (GluonNLP), 2,036 of 2,039 (GluonTS) and 28 of 29
 (GluonCV). Of the other nine, five compare with numbers of MXNet's own random generator,
 and four fail because of NumPy 2.
 """

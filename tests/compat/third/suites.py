@@ -11,8 +11,9 @@ each library, on the branch that the published version comes from:
 
 The environments in `home` are those of run.py. MXNet's outcomes are kept there, in
 `<library>-mxnet.xml`; delete a file to run it again. Prints how many of the tests that
-pass under MXNet pass under minimx, and names the others; 1 if less than 99 % do. The
-same seeds are used under both. A test that takes more than five minutes fails.
+pass under MXNet pass under minimx, and names the others with their errors; 1 if less
+than 99 % of all do. The same seeds are used under both. A test that takes more than
+five minutes fails.
 """
 
 from __future__ import annotations
@@ -69,6 +70,17 @@ def outcomes(report: Path) -> dict[str, str]:
     return found
 
 
+def errors(report: Path) -> dict[str, str]:
+    """By test that failed, the first line of its error."""
+    found = {}
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        for child in case:
+            if child.tag in ("failure", "error"):
+                line = (child.get("message") or "no message").splitlines()[0]
+                found[f"{case.get('classname')}::{case.get('name')}"] = line
+    return found
+
+
 def run(suite: Suite, home: Path, sources: Path, framework: str) -> dict[str, str]:
     """The outcome of every test of a library under a framework."""
     python = install(home, framework)
@@ -119,20 +131,23 @@ def main() -> int:
     given = parser.parse_args()
     home, sources = given.home.resolve(), given.sources.resolve()
     wanted = [s for s in SUITES if not given.libraries or s.name in given.libraries]
-    worse = False
+    kept = total = 0
     for suite in wanted:
         theirs, ours = (run(suite, home, sources, f) for f in ("mxnet", "minimx"))
         asked = [name for name, word in theirs.items() if word == "passed"]
         lost = [name for name in asked if ours.get(name) != "passed"]
         share = 1 - len(lost) / max(len(asked), 1)
-        worse = worse or share < SHARE
+        total, kept = total + len(asked), kept + len(asked) - len(lost)
         print(
             f"{suite.name}: of {len(theirs)} tests {len(asked)} pass under MXNet; "
             f"{len(asked) - len(lost)} of these ({share:.1%}) pass under minimx."
         )
+        why = errors(home / f"{suite.name}-minimx.xml")
         for name in lost:
             print(f"  {ours.get(name, 'missing')}: {name}")
-    return int(worse)
+            print(f"    {why.get(name, '')}")
+    print(f"Together {kept:,} of {total:,}: {kept / max(total, 1):.1%}.")
+    return int(kept < SHARE * total)
 
 
 if __name__ == "__main__":
