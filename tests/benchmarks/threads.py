@@ -8,8 +8,9 @@ threads. On two cores 2 workers of 2 threads are twice as many as there are core
 setting's ratio is its time divided by that of the best single setting, within a round;
 the medians are shown. 2 workers of 2 threads should take at most 1.1 of the best.
 
-Each round has new processes. Where a process has its arrays in memory is luck: a sum of
-1M elements took 92 to 310 µs under one setting, and hardly changed within a process.
+Each round has new processes. A sum of 1M elements took 92 to 310 µs under one setting
+from process to process, and hardly changed within one. Where its arrays are in memory
+may be the reason.
 """
 
 from __future__ import annotations
