@@ -284,7 +284,7 @@ class CtrlC(KeyboardInterrupt):
 
 @contextmanager
 def pressed_after(seconds: float) -> Iterator[None]:
-    """A timer stands in for Ctrl-C; again every 5 ms, for a destructor may lose one.
+    """A timer stands in for Ctrl-C; again 5 ms later, for a destructor may lose one.
 
     Not ITIMER_REAL: its signal is the one that ends a test that takes too long.
     """
@@ -292,11 +292,13 @@ def pressed_after(seconds: float) -> Iterator[None]:
 
     def interrupt(*_: object) -> None:
         if awaited:
+            # Not at a fixed rate: a second one just behind would stop the clean-up.
+            signal.setitimer(signal.ITIMER_VIRTUAL, 5e-3)
             raise CtrlC
 
     before = signal.signal(signal.SIGVTALRM, interrupt)
     gc.disable()  # whose callbacks swallow interrupts, too
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 5e-3)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     except CtrlC:

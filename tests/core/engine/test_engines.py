@@ -19,6 +19,7 @@ from minimx.core.engine import Var, workers
 from minimx.core.engine.workers import Worker
 from minimx.core.errors import EngineError
 from minimx.core.knobs import knobs
+from tests.probe.interrupts import traced
 
 N_VARS = 6
 SOON = 20.0  # seconds that nothing here should take
@@ -245,8 +246,10 @@ def test_interrupts_at_random_moments_lose_nothing(threaded: str) -> None:
     finished = True
 
     def ring(number: int, frame: object) -> None:
-        nonlocal finished
         if not finished:
+            # Again 5 ms later, because one may get lost in a destructor. Not at a fixed
+            # rate: a second one just behind would stop the clean-up after the first.
+            signal.setitimer(signal.ITIMER_VIRTUAL, 5e-3)
             raise _Alarm
 
     def count() -> None:
@@ -259,8 +262,7 @@ def test_interrupts_at_random_moments_lose_nothing(threaded: str) -> None:
         for i in range(300):
             try:
                 finished = False
-                # Again every 5 ms, because one may get lost in a destructor.
-                signal.setitimer(signal.ITIMER_VIRTUAL, 1e-5 + i * 1.1e-6, 5e-3)
+                signal.setitimer(signal.ITIMER_VIRTUAL, 1e-5 + i * 1.1e-6)
                 while True:
                     engine.push(
                         count,
@@ -279,6 +281,36 @@ def test_interrupts_at_random_moments_lose_nothing(threaded: str) -> None:
         signal.signal(signal.SIGVTALRM, old)
     assert variables[0].version == variables[1].version == ran[0]
     assert all(v.readers == 0 and v.writer is None for v in variables)
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_interrupt_at_each_place_of_a_push_leaves_no_claim(
+    threaded: str, busy: bool
+) -> None:
+    variables = [Var() for _ in range(4)]
+    ran = []
+
+    def push() -> None:
+        engine.push(lambda: ran.append(1), gpu(), variables[2:], variables[:2], "push")
+
+    start_all_workers()
+    for place in range(1, 500):
+        gate = threading.Event()
+        if busy:  # so that the push has to queue behind a read and a write
+            waits = partial(gate.wait, SOON)
+            engine.push(waits, cpu(), variables[:1], variables[3:], "busy")
+        interrupted = False
+        try:
+            traced(push, place)
+        except KeyboardInterrupt:
+            interrupted = True
+        gate.set()
+        engine.wait_all()
+        assert variables[0].version == variables[1].version == len(ran), place
+        assert all(v.readers == 0 and v.writer is None for v in variables), place
+        if not interrupted:
+            break
+    assert 20 < place < 100
 
 
 def test_two_pushing_threads_cannot_lock_each_other_out(threaded: str) -> None:
