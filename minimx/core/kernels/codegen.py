@@ -43,13 +43,15 @@ from minimx.core.kernels.formula import FUNCTIONS, Formula
 
 
 def write(
-    formula: Formula, ins: Sequence[DType], out: DType, constants: int = 0
-) -> str:
+    formula: Formula, ins: Sequence[DType], out: DType, constants: int = 0,
+    strided: bool = False,
+) -> str:  # fmt: skip
     """The source of the file that numba compiles: a function, a loop for each layout.
 
     ins, out: the element types of operands and result; at most eight operands.
     constants: so many of the last operands are single numbers in every launch, and are
-    loaded before the loops.
+    loaded before the loops. strided: whether a single operand may advance by more than
+    one element.
     """
     operands = formula.operands
     letters = dict(zip(operands, "abcdefgh", strict=False))
@@ -70,7 +72,8 @@ def write(
     lines.append(f"    out_ = operand(args, {len(names)}, {numba_type(out)})")
     moving = len(names) - constants
     lines += [f"    {name} = load({name}_, 0)" for name in names[moving:]]
-    lines += _loops(names[:moving], f"store(out_, i, {numba_type(out)}({body}))")
+    store = f"store(out_, i, {numba_type(out)}({body}))"
+    lines += _loops(names[:moving], store, strided)
     return head + "\n".join(lines) + "\n"
 
 
@@ -90,17 +93,17 @@ def kernel(args, steps, n):
 '''
 
 
-def _loops(names: list[str], store: str) -> list[str]:
+def _loops(names: list[str], store: str, strided: bool) -> list[str]:
     """A loop for each combination of operands that advance (1) or are broadcast (0).
 
     names: of the operands; store: the last line of each loop. At least one of two
     operands advances along a row, so three layouts are all there are. Of more operands
     usually all advance; one further loop, which multiplies by the steps, serves the
-    rest ("?").
+    rest ("?"). A single operand has it only if it is `strided`: it takes time to
+    compile.
     """
-    layouts = {1: ["1", "0"], 2: ["11", "10", "01"]}.get(
-        len(names), ["1" * len(names), "?" * len(names)]
-    )
+    few = {1: ["1", "0", "?"][: 2 + strided], 2: ["11", "10", "01"]}
+    layouts = few.get(len(names), ["1" * len(names), "?" * len(names)])
     lines = []
     for place, layout in enumerate(layouts):
         tests = [f"steps[{k}] == {step}" for k, step in enumerate(layout)]

@@ -50,15 +50,17 @@ SMALL = threads.SMALL
 
 @cache
 def address(
-    formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0
-) -> int:
+    formula: Formula, ins: tuple[DType, ...], out: DType, constants: int = 0,
+    strided: bool = False,
+) -> int:  # fmt: skip
     """Where the machine code `kernel(args, steps, n)` of a formula starts.
 
     ins, out: element types of the operands that are arrays, and of the result;
-    constants: how many of the last operands are single numbers. The first call may
-    take half a second: it compiles, or loads what an earlier program compiled.
+    constants: how many of the last operands are single numbers; strided: see `write`.
+    The first call may take half a second: it compiles, or loads what an earlier program
+    compiled.
     """
-    text = write(formula, ins, out, constants)
+    text = write(formula, ins, out, constants, strided)
     return int(import_generated(text).kernel.address)
 
 

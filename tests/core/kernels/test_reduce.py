@@ -53,6 +53,23 @@ def test_long_axes_are_cut_into_blocks(
     np.testing.assert_array_equal(found, x.sum(axes, np.float64))
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 7, reduce.SHORT, reduce.SHORT + 1, 100])
+@pytest.mark.parametrize("kind", ["sum", "prod", "norm1", "nansum"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_short_rows_have_the_bits_of_one(n: int, kind: str, threads: int) -> None:
+    x = np.random.default_rng(3).uniform(-2, 2, (2_000, n)).astype(np.float32)
+    x[5, 0] = np.nan
+    with knobs(MXNET_CPU_PARALLEL_SIZE=0, OMP_NUM_THREADS=threads):
+        found = reduced(kind, x, (1,))
+    lanes: Any = {"nansum": np.nan_to_num(x), "norm1": np.abs(x)}.get(kind, x)
+    join = np.multiply if kind == "prod" else np.add
+    while lanes.shape[1] > 1:  # the second half onto the first
+        half = (lanes.shape[1] + 1) // 2
+        folded = join(lanes[:, : lanes.shape[1] - half], lanes[:, half:])
+        lanes = np.hstack([folded, lanes[:, folded.shape[1] : half]])
+    np.testing.assert_array_equal(found, lanes[:, 0])
+
+
 def test_rounding_errors_do_not_grow_with_the_length() -> None:
     x = np.full(1 << 22, 0.1, np.float32)
     exact = float(x[0]) * x.size

@@ -32,6 +32,7 @@ from minimx.core.shapes import Shape
 LANES = 1024  # elements of a row that are summed side by side
 BLOCK_OF_ROW = 1 << 16  # elements of one row that a task reduces
 BLOCK_OF_ROWS = 256  # rows that a task adds up
+SHORT = 32  # elements of a row that is reduced side by side with others
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,25 @@ REDUCTIONS: dict[str, Reduction] = {
 
 
 @threads.jit(inner=True)
-def _reduce_row(
-    start: int, step: int, join: int, x: int, n: int, lanes: int, out: int, item: int
-) -> None:
-    """Reduce `n` elements at `x` into the one at `out`, through memory at `lanes`."""
+def _reduce_rows(
+    start: int, step: int, join: int, x: int, n: int, rows: int, lanes: int, out: int,
+    item: int,
+) -> None:  # fmt: skip
+    """Reduce rows of `n` elements at `x`, through memory at `lanes`.
+
+    A row of more than `SHORT` elements comes alone. The order in which elements are put
+    together depends on `n` only.
+    """
     one, two = spill((1, 1)), spill((1, 1, 1))
-    if n == 1:
-        call(start, spill((x, out)), one, 1)
-        return
     width = min(n, LANES)
-    call(start, spill((x, lanes)), one, width)
+    if n == 1:
+        lanes = out
+    if n > SHORT:
+        call(start, spill((x, lanes)), one, width)
+    else:  # all rows side by side in each lane
+        for lane in range(n):
+            from_to = spill((x + lane * item, lanes + lane * rows * item))
+            call(start, from_to, spill((n, 1)), rows)
     done = width
     while done < n:
         more = min(width, n - done)
@@ -78,7 +88,8 @@ def _reduce_row(
     while width > 1:
         half = (width + 1) // 2
         target = out if half == 1 else lanes
-        call(join, spill((lanes, lanes + half * item, target)), two, width - half)
+        ends = spill((lanes, lanes + half * rows * item, target))
+        call(join, ends, two, (width - half) * rows)
         width = half
 
 
@@ -96,16 +107,17 @@ def stage(
     tiles = (post + LANES - 1) // LANES
     lanes = np.empty(LANES * item, np.uint8)
     two = spill((1, 1, 1))
-    for task in dealt(pre * blocks * tiles, part):
-        line, tile = task // tiles, task % tiles
+    many = LANES // n if post == 1 and n <= SHORT else 1  # rows of a task
+    for task in dealt((pre * blocks + many - 1) // many * tiles, part):
+        line, tile = task // tiles * many, task % tiles
         first = line % blocks * block
         rows = min(block, n - first)
         left = tile * LANES
         here = x + ((line // blocks * n + first) * post + left) * item
         target = out + (line * post + left) * item
         if post == 1:
-            lane = np.intp(lanes.ctypes.data)
-            _reduce_row(start, step, join, here, rows, lane, target, item)
+            lane, more = np.intp(lanes.ctypes.data), min(many, pre * blocks - line)
+            _reduce_rows(start, step, join, here, rows, more, lane, target, item)
         else:
             width = min(LANES, post - left)
             call(start, spill((here, target)), two, width)
@@ -146,7 +158,8 @@ def steps_of(shape: Shape, axes: Shape) -> list[tuple[int, int, int, int]]:
 
 
 def _code(text: str, names: tuple[str, ...], dtype: DType) -> int:
-    return pointwise.address(Formula(text, names), (dtype,) * len(names), dtype)
+    first, ins = len(names) == 1, (dtype,) * len(names)
+    return pointwise.address(Formula(text, names), ins, dtype, strided=first)
 
 
 @cache
@@ -169,8 +182,7 @@ def reduction(
     """
     if dtype in NARROW:
         return widened(kind, shape, axes, FLOAT32)
-    it = REDUCTIONS[kind]
-    size = prod(shape)
+    it, size = REDUCTIONS[kind], prod(shape)
     if size == 0:
         return lambda x, out: out.fill(it.empty)
     stages = steps_of(shape, axes)
@@ -185,14 +197,11 @@ def reduction(
 
     def launch(x: Any, out: Any) -> None:
         here, codes = x, first
-        for pre, n, post, block in stages[:-1]:
-            there = np.empty(pre * -(-n // block) * post, dtype)
-            source, target = here.ctypes.data, there.ctypes.data
-            run(*codes, source, target, item, pre, n, post, block)
+        for number, (pre, n, post, block) in enumerate(stages, 1):
+            length = pre * -(-n // block) * post
+            there = out if number == len(stages) else np.empty(length, dtype)
+            run(*codes, here.ctypes.data, there.ctypes.data, item, pre, n, post, block)
             here, codes = there, later
-        pre, n, post, block = stages[-1]
-        source, target = here.ctypes.data, out.ctypes.data
-        run(*codes, source, target, item, pre, n, post, block)
         if finish is not None:
             finish(out, out)
 
@@ -204,10 +213,8 @@ def reduction(
 def _finish(it: Reduction, shape: Shape, axes: Shape, dtype: DType) -> Any:
     if it.finish == "x":
         return None
-    kept = prod(n for axis, n in enumerate(shape) if axis not in axes)
-    flat = (kept,)
-    formula = Formula(it.finish, ("x", "count"))
-    counted = prod(shape[axis] for axis in axes)
+    flat = (prod(n for axis, n in enumerate(shape) if axis not in axes),)
+    formula, counted = Formula(it.finish, ("x", "count")), prod(shape) // flat[0]
     inner = pointwise.kernel(formula, [flat], [dtype], flat, dtype, (counted,))
     return lambda x, out: inner(x.ravel(), out.ravel())
 
@@ -257,18 +264,13 @@ def arg_extremum(
     x and out are of one dtype.
     """
     pre, _, post = split
-    size = prod(split)
-    run: Any = _positions
-    if size < pointwise.SMALL:
-        run = _positions.small
+    run: Any = _positions.small if prod(split) < pointwise.SMALL else _positions
 
     def launch(x: Any, out: Any) -> None:
-        if dtype == FLOAT32:
-            run(x.reshape(split), out.reshape(pre, post), sign)
-            return
         wide = x.astype(np.float32) if dtype in NARROW else x
-        positions = np.empty((pre, post))
-        run(wide.reshape(split), positions, sign)
-        np.copyto(out, positions.reshape(out.shape), casting="unsafe")
+        places = out.reshape(pre, post) if dtype == FLOAT32 else np.empty((pre, post))
+        run(wide.reshape(split), places, sign)
+        if dtype != FLOAT32:
+            np.copyto(out, places.reshape(out.shape), casting="unsafe")
 
     return launch
