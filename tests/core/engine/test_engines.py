@@ -310,7 +310,7 @@ def test_an_interrupt_at_each_place_of_a_push_leaves_no_claim(
         assert all(v.readers == 0 and v.writer is None for v in variables), place
         if not interrupted:
             break
-    assert 20 < place < 100
+    assert 5 < place < 100  # few of compiled code
 
 
 def test_two_pushing_threads_cannot_lock_each_other_out(threaded: str) -> None:
