@@ -65,7 +65,7 @@ def _reduce_rows(
     start: int, step: int, join: int, x: int, n: int, rows: int, lanes: int, out: int,
     item: int,
 ) -> None:  # fmt: skip
-    """Reduce rows of `n` elements at `x`, through memory at `lanes`.
+    """Reduce `rows` rows of `n` elements at `x`, through memory at `lanes`.
 
     A row of more than `SHORT` elements comes alone. The order in which elements are put
     together depends on `n` only.
@@ -116,8 +116,8 @@ def stage(
         here = x + ((line // blocks * n + first) * post + left) * item
         target = out + (line * post + left) * item
         if post == 1:
-            lane, more = np.intp(lanes.ctypes.data), min(many, pre * blocks - line)
-            _reduce_rows(start, step, join, here, rows, more, lane, target, item)
+            lane, count = np.intp(lanes.ctypes.data), min(many, pre * blocks - line)
+            _reduce_rows(start, step, join, here, rows, count, lane, target, item)
         else:
             width = min(LANES, post - left)
             call(start, spill((here, target)), two, width)
