@@ -10,7 +10,7 @@ enough to ask; the cost of starting threads with the first loop that asks.
 
     parts(size, loop, dtype)    into how many pieces a loop cuts its work
     report()                    what was measured, and where the crossing lies
-    Loop.timed(size, threads)   the truth at one size, to hold the rule against
+    Loop.work_ns()              what one thread takes for it
 
 A size that is set by hand, `MXNET_CPU_PARALLEL_SIZE`, goes before what was
 measured. Results do not depend on any of this: a piece computes what the whole would.
@@ -33,12 +33,14 @@ from minimx.core.knobs import knobs
 SMALL: Final = threads.SMALL
 #: Costs are given per so many elements, as MXNet does.
 UNIT: Final = 2048
+#: A loop is measured on so many elements, and on `UNIT` to take away the call.
+LONG: Final = 16 * UNIT
 #: The cost of starting threads is measured on so many elements.
 SHARED: Final = 1 << 18
 #: So many different values, at random, are what a loop is measured on.
 VALUES: Final = 256
 #: How often each measurement is taken.
-ROUNDS: Final = 8
+ROUNDS: Final = 16
 
 # -- the policy ------------------------------------------------------------------------
 
@@ -77,39 +79,44 @@ class Loop:
     """A compiled pointwise loop, ready to be timed.
 
     text: its formula. code: the address of its machine code. ins, outs: the types of
-    the elements that it reads and writes.
+    the elements that it reads and writes. reduces: it is the step of a reduction, whose
+    operand 0 and output are the same few partial results, in the nearest cache.
     """
 
     text: str
     code: int
     ins: tuple[DType, ...]
     outs: tuple[DType, ...]
+    reduces: bool = False
 
-    def timed(self, size: int, threads: int = 1, rounds: int = ROUNDS) -> int:
-        """The shortest of `rounds` runs over `size` elements, in nanoseconds."""
-        return min(self._runs(size, threads, rounds))
+    def _runs(self, size: int, count: int, joining: bool = False) -> list[int]:
+        """Nanoseconds of `ROUNDS` runs over `size` elements, on `count` threads.
 
-    def _runs(self, size: int, count: int, rounds: int) -> list[int]:
+        joining: rows of `UNIT` elements all join the same partial results.
+        """
         from minimx.core.kernels import native
 
         arrays = [_values(dtype, size) for dtype in self.ins]
-        arrays += [np.empty(size, dtype) for dtype in self.outs]
+        outs = [np.empty(size, dtype) for dtype in self.outs]
+        arrays += arrays[:1] if joining else outs
         args = np.array([array.ctypes.data for array in arrays])
-        grid = np.ones((2, len(arrays) + 1), np.intp)
-        grid[0, 0], grid[1, 0] = 0, size
+        grid = np.ones((3, len(arrays) + 1), np.intp)
+        grid[:, 0] = (0, UNIT, size // UNIT) if joining else (0, size, 1)
         grid[1, 1:] = [array.itemsize for array in arrays]
+        grid[2, 1:] = grid[1, 1:] * UNIT
+        grid[2, [1, -1]] = 0  # only a reduction has more than one row
         run = native.rows.threaded if count > 1 else native.rows.serial
         with threads.using(count):
             run(self.code, args, grid)  # what happens once, such as loading
-            return [_time(run, self.code, args, grid) for _ in range(rounds)]
+            return [_time(run, self.code, args, grid) for _ in range(ROUNDS)]
 
     def work_ns(self) -> float:
         """Nanoseconds of one thread for `UNIT` elements.
 
         The difference between a long and a short run, so that the call is not counted.
         """
-        long, short = self.timed(SMALL), self.timed(UNIT)
-        return max((long - short) / (SMALL // UNIT - 1), 1.0)
+        long, short = (min(self._runs(n, 1, self.reduces)) for n in (LONG, UNIT))
+        return max((long - short) / (LONG // UNIT - 1), 1.0)
 
     def start_ns(self, threads: int) -> float:
         """What starting and joining so many threads costs: the median of the runs.
@@ -118,8 +125,8 @@ class Loop:
         the cores busy, threads start soon but do not get their share any sooner, so
         that the work must be long enough to show it.
         """
-        together = float(np.median(self._runs(SHARED, threads, ROUNDS)))
-        return max(float(together - self.timed(SHARED) / threads), 0.0)
+        together = float(np.median(self._runs(SHARED, threads)))
+        return max(together - min(self._runs(SHARED, 1)) / threads, 0.0)
 
     def __str__(self) -> str:
         ins, outs = (", ".join(d.name for d in side) for side in (self.ins, self.outs))
@@ -173,10 +180,9 @@ def parts(size: int, loop: Loop, dtype: DType) -> int:
 
 def _asked_for(dtype: DType) -> bool:
     """Whether loops over this type are tuned."""
-    if knobs.is_set("MXNET_CPU_PARALLEL_SIZE"):
-        return False
+    by_hand = knobs.is_set("MXNET_CPU_PARALLEL_SIZE")
     wanted = knobs.get("MXNET_USE_OPERATOR_TUNING")
-    return "1" in wanted or dtype.name in wanted
+    return not by_hand and ("1" in wanted or dtype.name in wanted)
 
 
 def cores() -> int:
@@ -187,11 +193,10 @@ def cores() -> int:
 
 def _work(loop: Loop) -> float:
     with _measuring:
-        found = _known.work.get(loop)
-        if found is None:
-            found = _known.work[loop] = loop.work_ns()
+        if loop not in _known.work:
+            _known.work[loop] = loop.work_ns()
             _tell_of(loop)
-        return found
+        return _known.work[loop]
 
 
 def _start(loop: Loop) -> float:
@@ -201,8 +206,7 @@ def _start(loop: Loop) -> float:
             counts = range(2, cores() + 1)
             _known.starts = {n: loop.start_ns(n) for n in counts}
             scale = float(knobs.get("MXNET_TUNING_WEIGHT_SCALE"))
-            starts = [*_known.starts.values()]
-            found = float(np.median(starts)) if starts else float("inf")
+            found = float(np.median([*_known.starts.values()] or [np.inf]))
             _known.start = found * scale if scale > 0.01 else found
             _tell_of_starting()
         return _known.start

@@ -1,6 +1,6 @@
 """`python -m tests.benchmarks`: measure minimx against its peers, in one run.
 
-    python -m tests.benchmarks                     every case but the group `networks`
+    python -m tests.benchmarks                     every case
     python -m tests.benchmarks --group resnet      the cases of a group
     python -m tests.benchmarks --only chain lstm   some cases
     python -m tests.benchmarks history chain       a case over the days
@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     add = top.add_argument
     names = [peer.name for peer in peers.PEERS]
     groups = "; ".join(f"{name}: {text}" for name, text in GROUPS.items())
+    few = ", ".join(f"{most} rounds of {name}" for name, most in LONG.items())
     cases = [case.name for case in CASES]
     add("--only", nargs="+", metavar="CASE", choices=cases, default=[])
     add(
@@ -53,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="GROUP",
         choices=list(GROUPS),
         default=[],
-        help=f"{groups}. Without this all but {', '.join(LONG)}.",
+        help=f"{groups}. Without this all, with at most {few}.",
     )
     add("--list", action="store_true", help="print the cases, and measure nothing")
     add("--peers", nargs="+", metavar="PEER", choices=names, default=names)
@@ -97,7 +98,7 @@ def report(result: Result) -> str:
     """The table of a run, the machine, and what went wrong."""
     order = [peer.name for peer in peers.PEERS]
     names = tables.contenders(result.values, CASES, order)
-    at = Latest(result.machine, conditions=result.conditions)
+    at = Latest(result.machine, rounds=result.rounds, conditions=result.conditions)
     at.dates = dict.fromkeys(result.values, result.date)
     parts = [
         tables.table(

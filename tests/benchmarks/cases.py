@@ -1,13 +1,13 @@
 """What is timed, and how fast it is meant to be.
 
-A case belongs to a group, and `--group` chooses groups. All are run by default but
-those in `LONG`. `MAIN` are the groups of the README's table; the book shows all.
+A case belongs to a group, and `--group` chooses groups; by default all are run. `MAIN`
+are the groups of the README's table; the book shows all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: In the order of the tables.
 GROUPS = {
@@ -24,7 +24,8 @@ GROUPS = {
     "data": "loading and decoding",
 }
 MAIN = ("start", "calls", "training", "resnet", "memory")
-LONG = ("networks",)
+#: Groups that take long, and how many rounds they have at most when all are run.
+LONG = {"networks": 2}
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ TARGETS = (
 
 
 def chosen(only: Iterable[str] = (), groups: Iterable[str] = ()) -> list[Case]:
-    """The cases of these names and groups; without any, all that are not long.
+    """The cases of these names and groups; without any, all, and few rounds of `LONG`.
 
     A case that a target compares with another one brings it along.
 
@@ -252,7 +253,7 @@ def chosen(only: Iterable[str] = (), groups: Iterable[str] = ()) -> list[Case]:
     """
     names, groups = set(only), set(groups)
     if not names and not groups:
-        groups = set(GROUPS) - set(LONG)
+        return [replace(one, rounds=LONG.get(one.group, one.rounds)) for one in CASES]
     names |= {case.name for case in CASES if case.group in groups}
     names |= {t.against for t in TARGETS if t.case in names and t.against}
     return [case for case in CASES if case.name in names]

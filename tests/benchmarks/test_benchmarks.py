@@ -46,8 +46,17 @@ def test_cases_are_chosen_by_name_and_group_and_bring_what_they_are_compared_wit
         "resnet_memory",
     ]
     assert [case.name for case in chosen(["decode_2"])] == ["decode_1", "decode_2"]
-    assert {case.group for case in chosen()} == set(GROUPS) - set(LONG)
     assert len(chosen(groups=["networks"])) == 36
+
+
+def test_without_a_choice_all_cases_are_run_and_the_long_ones_in_few_rounds() -> None:
+    assert [case.name for case in chosen()] == [case.name for case in CASES]
+    for case in chosen():
+        [alone] = [one for one in chosen([case.name]) if one.name == case.name]
+        if case.group in LONG:
+            assert case.rounds == LONG[case.group] < alone.rounds
+        else:
+            assert case == alone
 
 
 def test_cases_that_are_compared_take_turns_in_the_same_rounds() -> None:

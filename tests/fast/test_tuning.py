@@ -98,6 +98,27 @@ def test_a_sum_is_measured_and_cut_only_where_threads_pay(
     assert found[0] == found[1] == found[2]
 
 
+def test_a_step_of_a_sum_is_timed_on_partial_results_that_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from minimx.core.kernels import native
+
+    run = Mock(wraps=native.rows.serial)
+    with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=None):
+        tuning.forget()
+        (mx.nd.ones((tuning.SMALL,)) + 1).wait_to_read()  # measures starting threads
+        monkeypatch.setattr(native.rows, "serial", run)
+        mx.nd.ones((tuning.SMALL,)).sum().wait_to_read()
+    measured: dict[int, set[int]] = {}
+    for code, args, grid in (call.args for call in run.call_args_list):
+        if len(args) == 3 and args[0] == args[-1]:
+            lengths, (_, first, _, out) = grid[1:, 0], grid[2]
+            assert (first, out) == (0, 0)
+            measured.setdefault(int(np.prod(lengths)), set()).add(code)
+    assert sorted(measured) == [tuning.UNIT, tuning.LONG]
+    assert len(set.union(*measured.values())) == 1
+
+
 def test_threads_or_none_the_bits_are_the_same() -> None:
     x = mx.nd.random.uniform(-3, 3, shape=(100_003,))
     with knobs(OMP_NUM_THREADS=2, MXNET_CPU_PARALLEL_SIZE=1):

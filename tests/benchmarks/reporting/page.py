@@ -53,8 +53,8 @@ in layouts of its own choice.
 COMMANDS = """## Measure it yourself
 
     make bench-peers                             # MXNet 1.9.1 and PyTorch, once
-    make bench FLAGS=--pages                     # every case but the six networks
-    make bench FLAGS="--group networks"          # those, about an hour
+    make bench FLAGS=--pages                     # every case, about an hour; and this page
+    make bench FLAGS="--group networks"          # the six networks alone, 3 rounds
     make bench FLAGS="--only chain lstm"         # some cases
     python -m tests.benchmarks history chain     # a case over the days
     python -m tests.benchmarks roofline          # operators beside the machine

@@ -145,6 +145,14 @@ def test_a_row_has_the_rate_and_the_disturbed_rounds() -> None:
     )
 
 
+def test_it_says_how_many_rounds_there_really_were() -> None:
+    at = Latest("", conditions=CONDITIONS | {"date": "2026-01-02", "rounds": 5})
+    assert "Medians of 5 interleaved rounds" in tables.where(at)
+    at.rounds = {"mlp": [{"load": 0.1}], "lstm": [{"load": 0.1}] * 3, "chain": []}
+    assert "Medians of 1 to 3 interleaved rounds" in tables.where(at)
+    assert "Medians of 3 interleaved rounds" in tables.where(at.of(["lstm"]))
+
+
 def two_machines() -> list[Latest]:
     """Another machine, where the MLP is faster, has the newer result."""
     other = result("2026-01-03", cpu="Another")

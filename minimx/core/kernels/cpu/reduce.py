@@ -189,7 +189,7 @@ def reduction(
     first, later = _codes(kind, dtype)
     finish = _finish(it, shape, axes, dtype)
     tuning = provided("operator tuning")
-    loop = tuning.Loop(it.step, first[1], (dtype, dtype), (dtype,))
+    loop = tuning.Loop(it.step, first[1], (dtype, dtype), (dtype,), reduces=True)
     item, parts = dtype.itemsize, int(tuning.parts(size, loop, dtype))
     run = stage.beside if parts > 1 else stage.serial
     if size < pointwise.SMALL and parts == 1:
