@@ -53,7 +53,7 @@ in layouts of its own choice.
 COMMANDS = """## Measure it yourself
 
     make bench-peers                             # MXNet 1.9.1 and PyTorch, once
-    make bench FLAGS=--pages                     # every case, about an hour; and this page
+    make bench FLAGS=--pages                     # every case, an hour; and this page
     make bench FLAGS="--group networks"          # the six networks alone, 3 rounds
     make bench FLAGS="--only chain lstm"         # some cases
     python -m tests.benchmarks history chain     # a case over the days
