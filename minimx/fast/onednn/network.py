@@ -162,8 +162,7 @@ class Network(Owner):
         return Value(layout, buffer)
 
     def _reorder(self, source: c_void_p, target: c_void_p) -> c_void_p:
-        engine = self._dnnl.engine
-        ends = source, engine, target, engine
+        ends = source, self._dnnl.engine, target, self._dnnl.engine
         return self.description("reorder", *ends, self.attributes())
 
     def _copy(self, source: Value, target: Value) -> None:
@@ -232,6 +231,11 @@ class Network(Owner):
         pd = described(free[DST], ())
         dst = self._dnnl.layout(pd, _LAYOUT[DST])
         after = self._following(chain, words, dst)
+        # A plain layout means a product of matrices. What follows one is not compiled:
+        # relu takes 30 ns an element there, and our own less than 1.
+        plain = self._dnnl.same(dst, self._plain(shapes[DST]))
+        bent = plain and after[-1:] == [(RELU, None)]
+        after = after[: len(after) - bent]
         if after:
             pd = described(dst, after)
         wanted = {arg: self._dnnl.layout(pd, _LAYOUT[arg]) for arg in free}
@@ -241,7 +245,7 @@ class Network(Owner):
                 node.inputs[1], self._plain(shapes[WEIGHTS]), wanted[WEIGHTS]
             ),
         }
-        return self._ended(pd, args, bias, after, dst)
+        return self._ended(pd, args, bias, after, dst, bent)
 
     _fused = _convolution  # which has what follows as settings
 
@@ -251,9 +255,7 @@ class Network(Owner):
         rows, features = op.rows(self._specs[node.inputs[0]])
         data = self._value(node.inputs[0], (rows, features))
         data = self._in(data, self._plain((rows, features)))
-        bias = None
-        if not op.no_bias:
-            bias = self._value(node.inputs[2], (op.num_hidden,))
+        bias = None if op.no_bias else self._value(node.inputs[2], (op.num_hidden,))
         plain = self._plain((op.num_hidden, features))
         weight = plain if self._ab else self._any((op.num_hidden, features))
         dst = self._plain((rows, op.num_hidden))
@@ -312,14 +314,7 @@ class Network(Owner):
         pd = self.description("batch_normalization_forward", engine, _INFERENCE, *ends)
         named = zip(_STATISTICS, node.inputs[1:], strict=True)
         args = {SRC: data, **{arg: self._value(entry) for arg, entry in named}}
-        made = self._ended(pd, args, None, (), data.layout)
-        if len(chain) > 1:
-            size = self._dnnl.size(made.layout) // FLOAT32.itemsize
-            bend = lookup("relu").of().compute(Spec.of((size,), FLOAT32))
-            assert isinstance(made.place, Buffer)
-            made.place.last = len(self._calls)
-            self._calls.append(Call(bend, {DST: made}))
-        return made
+        return self._ended(pd, args, None, (), data.layout, bent=len(chain) > 1)
 
     def _following(
         self, chain: Chain, words: list[str], dst: c_void_p
@@ -363,9 +358,12 @@ class Network(Owner):
 
     def _ended(
         self, pd: c_void_p, args: dict[int, Value], bias: Value | None,
-        after: Sequence[tuple[int, Value | None]], dst: c_void_p,
+        after: Sequence[tuple[int, Value | None]], dst: c_void_p, bent: bool = False,
     ) -> Value:  # fmt: skip
-        """The call of a chain, with its last arguments; what it gives."""
+        """The call of a chain, with its last arguments; what it gives.
+
+        bent: a relu of our own follows, where the result lies.
+        """
         made = self._new(dst)
         args[DST] = made
         if bias is not None:
@@ -375,6 +373,12 @@ class Network(Owner):
             slope = Value(self._plain((1,)), Made(-1))
             args[_AFTER * (number + 1) | which] = other or slope
         self._call(pd, args)
+        if bent:
+            size = self._dnnl.size(made.layout) // FLOAT32.itemsize
+            bend = lookup("relu").of().compute(Spec.of((size,), FLOAT32))
+            assert isinstance(made.place, Buffer)
+            made.place.last = len(self._calls)
+            self._calls.append(Call(bend, {DST: made}))
         return made
 
     # -- running -----------------------------------------------------------------------

@@ -281,6 +281,25 @@ def test_a_nan_stays_one() -> None:
     np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
 
 
+@pytest.mark.parametrize("activation", ["relu", None])
+def test_a_first_layer_of_wide_kernels_is_the_same_and_a_nan_stays_one(
+    activation: str | None,
+) -> None:
+    """On some processors it is a product of matrices, with a relu of our own."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(16, 11, 4, 2, in_channels=3, activation=activation))
+    net.add(nn.Conv2D(8, 3, in_channels=16, activation="relu"))
+    net.initialize(mx.init.Normal(0.1))
+    x = nd.random.normal(shape=(2, 3, 67, 67))
+    x[1, 2, 3, 4] = np.nan
+    wanted = alone(net, x)
+    net.hybridize()
+    assert graphs_of(lambda: net(x).wait_to_read()) == [["_onednn_region"]]
+    for _ in range(3):  # weights are packed, then kept
+        np.testing.assert_allclose(net(x).asnumpy(), wanted, 0, 1e-4)
+    assert 0 < np.isnan(wanted).sum() < wanted.size / 2
+
+
 def test_what_lies_inside_and_is_needed_outside_comes_out() -> None:
     x = mx.sym.var("x")
     conv = mx.sym.Convolution(x, kernel=(3, 3), num_filter=16, name="c")
