@@ -10,7 +10,7 @@ enough to ask; the cost of starting threads with the first loop that asks.
 
     parts(size, loop, dtype)    into how many pieces a loop cuts its work
     report()                    what was measured, and where the crossing lies
-    Loop.work_ns()              what one thread takes for it
+    Loop.work_ns()              what one thread takes for 2048 elements
 
 A size that is set by hand, `MXNET_CPU_PARALLEL_SIZE`, goes before what was
 measured. Results do not depend on any of this: a piece computes what the whole would.
@@ -92,7 +92,8 @@ class Loop:
     def _runs(self, size: int, count: int, joining: bool = False) -> list[int]:
         """Nanoseconds of `ROUNDS` runs over `size` elements, on `count` threads.
 
-        joining: rows of `UNIT` elements all join the same partial results.
+        joining: rows of `UNIT` elements all join the same partial results, which one
+        thread must do.
         """
         from minimx.core.kernels import native
 

@@ -235,7 +235,7 @@ class Network(Owner):
         # relu takes 30 ns an element there, and our own less than 1.
         plain = self._dnnl.same(dst, self._plain(shapes[DST]))
         bent = plain and after[-1:] == [(RELU, None)]
-        after = after[: len(after) - bent]
+        after = after[:-1] if bent else after
         if after:
             pd = described(dst, after)
         wanted = {arg: self._dnnl.layout(pd, _LAYOUT[arg]) for arg in free}

@@ -132,12 +132,13 @@ def where(at: Latest) -> str:
     beside += [
         f"{name} {known[key]}" for key, name in libraries.items() if key in known
     ]
-    lengths = sorted({len(each) for each in at.rounds.values() if each})
-    many = " to ".join(map(str, [*dict.fromkeys(lengths[:1] + lengths[-1:])]))
+    lengths = [len(each) for each in at.rounds.values() if each] or [said["rounds"]]
+    few, many = min(lengths), max(lengths)
+    rounds = f"{few} to {many}" if few < many else f"{many}"
     return (
         f"{at.days}: {at.machine}, {', '.join(beside)}, "
-        f"load {said['load']} at the start. Medians of {many or said['rounds']} "
-        "interleaved rounds with their quartiles, by `make bench`."
+        f"load {said['load']} at the start. Medians of {rounds} interleaved "
+        "rounds with their quartiles, by `make bench`."
     )
 
 
